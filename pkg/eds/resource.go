@@ -1,0 +1,142 @@
+package eds
+
+import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// APIVersion of a resource.
+type APIVersion string
+
+// The API versions (api-versions.md). V3Alpha is that of the founding document and its two later spellings.
+const (
+	V2      APIVersion = "v2"
+	V3Alpha APIVersion = "v3alpha"
+	V3      APIVersion = "v3"
+)
+
+// Source is how an assignment reaches Envoy.
+type Source string
+
+// The sources (product.md, --source).
+const (
+	FromBootstrap Source = "bootstrap"
+	FromCDS       Source = "cds"
+	FromFile      Source = "file"
+	FromSotW      Source = "sotw"
+	FromDelta     Source = "delta"
+	FromREST      Source = "rest"
+)
+
+// Origin is where the EDS cluster is defined: OriginBootstrap or OriginCDS (product.md, --cluster-origin).
+type Origin string
+
+// The origins.
+const (
+	OriginBootstrap Origin = "bootstrap"
+	OriginCDS       Origin = "cds"
+)
+
+// Shape is what was found around an assignment (product.md, --input-shape).
+type Shape string
+
+// The shapes.
+const (
+	ShapeAssignment    Shape = "assignment"
+	ShapeList          Shape = "list"
+	ShapeResponse      Shape = "response"
+	ShapeDeltaResponse Shape = "delta-response"
+	ShapeAny           Shape = "any"
+	ShapeResource      Shape = "resource" // Resource wrapper or {name, resource}
+	ShapeCluster       Shape = "cluster"
+	ShapeCDS           Shape = "cds" // a response whose resources are Clusters
+	ShapeBootstrap     Shape = "bootstrap"
+	ShapeConfigDump    Shape = "config-dump"
+	ShapeEmbedded      Shape = "embedded" // text inside a ConfigMap or the like
+)
+
+// Resource is one assignment with all that is known about it.
+type Resource struct {
+	File       string // as shown to the user
+	Name       string // cluster_name, or what stands in for it when that is empty or unreadable
+	APIVersion APIVersion
+	Shape      Shape
+	Source     Source
+	Origin     Origin // where the EDS cluster is defined
+
+	// Assignment is the v3 message that all checks and simulations use. It is never nil; where text could not be
+	// decoded it holds what could.
+	Assignment *endpointv3.ClusterLoadAssignment
+	// Original is the message in the resource's own API version: Assignment itself for v3. PGV runs on it.
+	Original proto.Message
+
+	Cluster   *Cluster   // nil when there is none at hand
+	Bootstrap *Bootstrap // nil when the resource is in no bootstrap
+	Response  *Response  // nil when the resource stands alone (0.6)
+
+	// Problems are what the decoder found, in document order.
+	Problems []diag.Problem
+	// Unreadable: text that Envoy's reader refuses, so that no client ever gets a resource (gRPC: not_applicable).
+	Unreadable bool
+
+	// Absent: there is no assignment; the entry stands for a file or a response that holds none, so that its problems
+	// (syntax, eds-empty-update, no-assignment) have a verdict. Name is empty and only rules about the text and the
+	// response apply.
+	Absent bool
+	// Node is the assignment in its document; invalid for binary and text proto.
+	Node document.Node
+}
+
+// Cluster is the Cluster around an assignment.
+type Cluster struct {
+	// Message has the fields that edsctl models; Anys of types it does not know stay undecoded.
+	Message *clusterv3.Cluster
+	// Problems are what the decoder found in the cluster outside its load_assignment; their paths start at the cluster.
+	Problems []diag.Problem
+	// Index is the position among the static clusters of the bootstrap, or in the CDS response.
+	Index int
+	// FromFlag: the cluster came from --cluster FILE or flags, not from the resource's own document.
+	FromFlag bool
+	// Node is the cluster in its document; invalid when not from text.
+	Node document.Node
+}
+
+// Bootstrap holds what edsctl models of the bootstrap around a resource.
+type Bootstrap struct {
+	NodeID, NodeCluster string
+	NodeLocality        *corev3.Locality   // nil when absent
+	LocalClusterName    string             // cluster_manager.local_cluster_name
+	HasADS              bool               // dynamic_resources.ads_config is present
+	ADSIsDelta          bool               // its api_type is DELTA_GRPC or AGGREGATED_DELTA_GRPC
+	HasCDS              bool               // dynamic_resources.cds_config is present
+	StaticLayers        []*structpb.Struct // layered_runtime.layers[].static_layer, in order (the last wins)
+	Clusters            []*Cluster         // static_resources.clusters, all of them
+	HasInternalListener bool               // bootstrap_extensions has envoy.bootstrap.internal_listener
+	// Assignments by cluster name, of all static clusters that have one: the local cluster's is needed for zone awareness.
+	Assignments map[string]*endpointv3.ClusterLoadAssignment
+	Node        document.Node // root of the bootstrap
+}
+
+// Response is the response (DiscoveryResponse or DeltaDiscoveryResponse) that a resource came in.
+type Response struct {
+	TypeURL  string   // of the response; empty when not said
+	Count    int      // number of resources in it
+	Names    []string // name of each resource as the client takes it (wrapper's name over cluster_name), by index
+	Removed  []string // delta: removed_resources
+	Index    int      // index of this resource in it
+	AnyURL   string   // type URL of this resource's Any
+	Wrapped  bool     // in a Resource wrapper or {name, resource}
+	WrapName string   // name of the wrapper
+	NoBody   bool     // a wrapper without resource, or an empty item
+	Version  string   // of the wrapper
+}
+
+// Span of the value at a canonical path; the nearest ancestor that is written when the value itself is not.
+// Paths that start with "cluster." or "bootstrap." are looked up in the Cluster or the Bootstrap around the resource.
+func (r *Resource) Span(p diag.Path) diag.Span { panic("not yet") }
