@@ -21,5 +21,15 @@ type Context struct {
 }
 
 // Check reports what one rule, or one family of rules that share a walk, finds in a resource. It sets Rule, Path,
-// Message, and where they differ from the registry Hint and the clients' overrides; the runner adds the rest.
+// Message, and where they differ from the registry Hint and the clients' overrides; the runner adds the rest. Problems
+// of one stage must be reported in the order in which the client finds them: the first of them makes the verdict.
+// A check reports also what has no effect on the resource's own type of cluster or source: the runner leaves out what
+// has no effect on any client, unless the rule is an advice.
 type Check func(c *Context, report func(diag.Problem))
+
+// EnvoySays is the override for Envoy's own text of a problem, without what depends on the source (the frame of a
+// constraint, "Error adding/updating cluster(s)"): the runner adds that.
+func EnvoySays(text string) diag.Override { return diag.Override{Message: text} }
+
+// GRPCSays is the same for grpc-go's text.
+func GRPCSays(text string) diag.Override { return diag.Override{Message: text} }

@@ -1,0 +1,126 @@
+package lint
+
+import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// The cluster types that qualifiers name (envoy-eds-rules.md 0.5). Every other cluster_type has its own name.
+const (
+	TypeEDS         = "eds"
+	TypeStatic      = "static"
+	TypeStrictDNS   = "strict_dns"
+	TypeLogicalDNS  = "logical_dns"
+	TypeOriginalDst = "original_dst"
+	TypeAggregate   = "aggregate"
+)
+
+// ClusterType is the type of the cluster around the assignment. Without a cluster at hand it is an EDS cluster, or a
+// STATIC one where the source says that the assignment is a load_assignment (0.6).
+func (c *Context) ClusterType() string {
+	if c.Cluster == nil || c.Cluster.Message == nil {
+		if c.Source == eds.FromBootstrap || c.Source == eds.FromCDS {
+			return TypeStatic
+		}
+		return TypeEDS
+	}
+	return ClusterType(c.Cluster.Message)
+}
+
+// ClusterType is the type of a cluster in the words of the registry.
+func ClusterType(m *clusterv3.Cluster) string {
+	custom, ok := m.GetClusterDiscoveryType().(*clusterv3.Cluster_ClusterType)
+	if !ok {
+		return map[clusterv3.Cluster_DiscoveryType]string{
+			clusterv3.Cluster_STATIC: TypeStatic, clusterv3.Cluster_STRICT_DNS: TypeStrictDNS, clusterv3.Cluster_LOGICAL_DNS: TypeLogicalDNS,
+			clusterv3.Cluster_EDS: TypeEDS, clusterv3.Cluster_ORIGINAL_DST: TypeOriginalDst,
+		}[m.GetType()]
+	}
+	switch name := custom.ClusterType.GetName(); name {
+	case "envoy.cluster.static":
+		return TypeStatic
+	case "envoy.cluster.eds":
+		return TypeEDS
+	case "envoy.cluster.strict_dns":
+		return TypeStrictDNS
+	case "envoy.cluster.logical_dns":
+		return TypeLogicalDNS
+	case "envoy.cluster.original_dst":
+		return TypeOriginalDst
+	case "envoy.clusters.aggregate":
+		return TypeAggregate
+	case "envoy.clusters.dns":
+		var dns dnsv3.DnsCluster
+		if custom.ClusterType.GetTypedConfig().UnmarshalTo(&dns) == nil && dns.GetAllAddressesInSingleEndpoint() {
+			return TypeLogicalDNS
+		}
+		return TypeStrictDNS
+	default:
+		return name
+	}
+}
+
+// ClusterName is the name of the cluster around the assignment; "v" for the STATIC cluster that a bare assignment is
+// put into (0.6), and the assignment's own name for an EDS cluster that is not at hand.
+func (c *Context) ClusterName() string {
+	switch {
+	case c.Cluster != nil && c.Cluster.Message != nil:
+		return c.Cluster.Message.GetName()
+	case c.ClusterType() == TypeStatic:
+		return "v"
+	default:
+		return c.EDSName()
+	}
+}
+
+// EDSName is the resource name that the EDS cluster asks for: --expect-name, else service_name, else the cluster's
+// name, else the assignment's own (eds.cc, EdsClusterImpl::edsServiceName).
+func (c *Context) EDSName() string {
+	if c.ExpectName != "" {
+		return c.ExpectName
+	}
+	if c.Cluster != nil && c.Cluster.Message != nil {
+		if name := c.Cluster.Message.GetEdsClusterConfig().GetServiceName(); name != "" {
+			return name
+		}
+		return c.Cluster.Message.GetName()
+	}
+	return c.Resource.Assignment.GetClusterName()
+}
+
+// InLoadAssignment tells whether the assignment is the load_assignment of a cluster, not an EDS resource.
+func (c *Context) InLoadAssignment() bool {
+	return c.Source == eds.FromBootstrap || c.Source == eds.FromCDS
+}
+
+// EndpointsUsed tells whether Envoy makes hosts of the assignment: not of the load_assignment of an EDS, aggregate,
+// original_dst or other extension cluster, of which it checks the constraints and the policy only.
+func (c *Context) EndpointsUsed() bool {
+	switch c.ClusterType() {
+	case TypeStatic, TypeStrictDNS, TypeLogicalDNS:
+		return true
+	case TypeEDS:
+		return !c.InLoadAssignment()
+	}
+	return false
+}
+
+// Facts for the effects on one client.
+func (c *Context) Facts(client diag.Client) *Facts {
+	words := []string{string(c.Source), string(c.Source) + "@" + string(c.Origin), c.ClusterType()}
+	if c.Source == eds.FromFile && !c.Resource.Node.IsValid() {
+		words = append(words, "pb@"+string(c.Origin))
+	}
+	b := c.Balancing(client)
+	words = append(words, b.Policies...)
+	if b.LocalityWeighted {
+		words = append(words, "locality_weighted")
+	}
+	if c.Cluster != nil && c.Cluster.Message.GetLoadBalancingPolicy() != nil {
+		words = append(words, "load_balancing_policy")
+	}
+	return &Facts{Words: words, EnvoyVersion: c.EnvoyVersion, Getenv: c.Getenv}
+}
