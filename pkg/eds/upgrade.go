@@ -20,7 +20,7 @@ func Upgrade(m proto.Message) (v3 *endpointv3.ClusterLoadAssignment, lost []diag
 	case *endpointv3.ClusterLoadAssignment:
 		return m, nil, nil
 	case *apiv2.ClusterLoadAssignment:
-		if m.GetPolicy().GetDisableOverprovisioning() { //nolint:staticcheck // deprecated, which is the point
+		if m.GetPolicy().GetDisableOverprovisioning() {
 			lost = append(lost, disableOverprovisioning)
 		}
 	case *apiv3alpha.ClusterLoadAssignment:

@@ -56,7 +56,7 @@ func TestVersionOfURL(t *testing.T) {
 
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	disabled := &apiv2.ClusterLoadAssignment_Policy{DisableOverprovisioning: true, OverprovisioningFactor: wrapperspb.UInt32(150)} //nolint:staticcheck // the field under test
+	disabled := &apiv2.ClusterLoadAssignment_Policy{DisableOverprovisioning: true, OverprovisioningFactor: wrapperspb.UInt32(150)}
 	kept := &endpointv3.ClusterLoadAssignment_Policy{OverprovisioningFactor: wrapperspb.UInt32(150)}
 	kept.ProtoReflect().SetUnknown(protoreflect.RawFields{5 << 3, 1})
 	v3 := &endpointv3.ClusterLoadAssignment{ClusterName: "c"}

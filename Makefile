@@ -1,0 +1,41 @@
+# Everything that CI runs is here; CI itself runs .ci/run. Tools are pinned in tools/go.mod and built on first use.
+
+GO      ?= go
+TOOL     = $(GO) tool -modfile=tools/go.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+FUZZTIME ?= 30s
+# Packages that run goroutines of their own, or are called by those that do: the race detector sees nothing elsewhere.
+RACE    ?= ./cmd/... ./pkg/cli/... ./pkg/input/... ./pkg/validate/... ./pkg/xds/...
+
+.PHONY: build test check docs generate fuzz bench conformance
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/edsctl ./cmd/edsctl
+
+test:
+	$(GO) test -shuffle=on ./...
+
+check:
+	@sh .ci/check-format
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+	@sh .ci/check-words
+	@sh .ci/check-generated
+	$(GO) test -race -short -shuffle=on $(RACE)
+
+docs:
+	UPDATE=1 $(GO) test -count=1 -run '^TestDocs' ./pkg/... ./cmd/...
+
+generate:
+	cp "$$($(GO) list -m -f '{{.Dir}}' github.com/envoyproxy/protoc-gen-validate)/validate/validate.proto" pkg/api/proto/validate/validate.proto
+	chmod u+w pkg/api/proto/validate/validate.proto
+	$(TOOL) buf generate
+
+fuzz:
+	@GO='$(GO)' sh .ci/fuzz $(FUZZTIME)
+
+bench:
+	$(GO) run ./bench $(BENCHFLAGS)
+
+conformance:
+	$(GO) run ./conformance $(CONFORMANCEFLAGS)
