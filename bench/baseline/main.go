@@ -1,0 +1,73 @@
+// Command baseline does the least that can be done with a file: parse it with a library and look at nothing. edsctl is
+// measured against it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"go.yaml.in/yaml/v4"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: baseline yaml|json|files PATH")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "baseline:", err)
+		os.Exit(1)
+	}
+}
+
+func run(mode, path string) error {
+	if mode == "files" {
+		return parseAll(path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if mode == "json" {
+		return protojson.Unmarshal(data, &endpointv3.ClusterLoadAssignment{})
+	}
+	return parse(data)
+}
+
+func parse(data []byte) error { return yaml.Unmarshal(data, &yaml.Node{}) }
+
+// parseAll reads and parses the files of a folder with as many workers as edsctl has.
+func parseAll(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	names := make(chan string)
+	errs := make(chan error, len(entries))
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for name := range names {
+				data, err := os.ReadFile(name)
+				if err == nil {
+					err = parse(data)
+				}
+				if err != nil {
+					errs <- err
+				}
+			}
+		})
+	}
+	for _, e := range entries {
+		names <- filepath.Join(dir, e.Name())
+	}
+	close(names)
+	workers.Wait()
+	close(errs)
+	return <-errs
+}
