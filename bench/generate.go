@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	"google.golang.org/protobuf/encoding/protojson"
 	"sigs.k8s.io/yaml"
 )
 
@@ -84,6 +82,7 @@ func writeAssignment(w io.Writer, name string, groups, endpoints int, indent str
 			p("      filter_metadata:")
 			p("        envoy.lb:")
 			p("          version: v%d", rng.IntN(5))
+			p("          stage: production")
 		}
 	}
 }
@@ -94,21 +93,13 @@ func writeBootstrap(w io.Writer) {
 	writeAssignment(w, "large", localities, endpointsALocality, "      ")
 }
 
-// writeJSON writes the assignment as protojson formats it, over many lines.
+// writeJSON writes the assignment as programs do, on one line.
 func writeJSON(path, text string) error {
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return err
 	}
-	cla := &endpointv3.ClusterLoadAssignment{}
-	if err := protojson.Unmarshal(data, cla); err != nil {
-		return err
-	}
-	out, err := protojson.MarshalOptions{Multiline: true, UseProtoNames: true}.Marshal(cla)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, out, 0o600)
+	return os.WriteFile(path, data, 0o600)
 }
 
 // writeFiles writes assignments of 1 to 4 KB, one a file.
@@ -118,7 +109,7 @@ func writeFiles(dir string) error {
 	}
 	for i := range smallFiles {
 		name := fmt.Sprintf("service-%05d", i)
-		err := write(filepath.Join(dir, name+".yaml"), func(w io.Writer) { writeAssignment(w, name, 1+i%3, 3+i%2, "") })
+		err := write(filepath.Join(dir, name+".yaml"), func(w io.Writer) { writeAssignment(w, name, 1+i%3, 4, "") })
 		if err != nil {
 			return err
 		}
