@@ -85,7 +85,6 @@ type EndpointShare struct {
 	Duplicate bool
 	Weight    uint32
 	Share     float64
-	Why       string
 }
 
 // Class is the coarse health of an endpoint.
