@@ -1,21 +1,18 @@
 package lint
 
 import (
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
-
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // The cluster types that qualifiers name (envoy-eds-rules.md 0.5). Every other cluster_type has its own name.
 const (
-	TypeEDS         = "eds"
-	TypeStatic      = "static"
-	TypeStrictDNS   = "strict_dns"
-	TypeLogicalDNS  = "logical_dns"
-	TypeOriginalDst = "original_dst"
-	TypeAggregate   = "aggregate"
+	TypeEDS         = eds.TypeEDS
+	TypeStatic      = eds.TypeStatic
+	TypeStrictDNS   = eds.TypeStrictDNS
+	TypeLogicalDNS  = eds.TypeLogicalDNS
+	TypeOriginalDst = eds.TypeOriginalDst
+	TypeAggregate   = eds.TypeAggregate
 )
 
 // ClusterType is the type of the cluster around the assignment. Without a cluster at hand it is an EDS cluster, or a
@@ -27,40 +24,7 @@ func (c *Context) ClusterType() string {
 		}
 		return TypeEDS
 	}
-	return ClusterType(c.Cluster.Message)
-}
-
-// ClusterType is the type of a cluster in the words of the registry.
-func ClusterType(m *clusterv3.Cluster) string {
-	custom, ok := m.GetClusterDiscoveryType().(*clusterv3.Cluster_ClusterType)
-	if !ok {
-		return map[clusterv3.Cluster_DiscoveryType]string{
-			clusterv3.Cluster_STATIC: TypeStatic, clusterv3.Cluster_STRICT_DNS: TypeStrictDNS, clusterv3.Cluster_LOGICAL_DNS: TypeLogicalDNS,
-			clusterv3.Cluster_EDS: TypeEDS, clusterv3.Cluster_ORIGINAL_DST: TypeOriginalDst,
-		}[m.GetType()]
-	}
-	switch name := custom.ClusterType.GetName(); name {
-	case "envoy.cluster.static":
-		return TypeStatic
-	case "envoy.cluster.eds":
-		return TypeEDS
-	case "envoy.cluster.strict_dns":
-		return TypeStrictDNS
-	case "envoy.cluster.logical_dns":
-		return TypeLogicalDNS
-	case "envoy.cluster.original_dst":
-		return TypeOriginalDst
-	case "envoy.clusters.aggregate":
-		return TypeAggregate
-	case "envoy.clusters.dns":
-		var dns dnsv3.DnsCluster
-		if custom.ClusterType.GetTypedConfig().UnmarshalTo(&dns) == nil && dns.GetAllAddressesInSingleEndpoint() {
-			return TypeLogicalDNS
-		}
-		return TypeStrictDNS
-	default:
-		return name
-	}
+	return eds.ClusterType(c.Cluster.Message)
 }
 
 // ClusterName is the name of the cluster around the assignment; "v" for the STATIC cluster that a bare assignment is

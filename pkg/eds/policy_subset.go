@@ -1,0 +1,83 @@
+package eds
+
+import (
+	"slices"
+	"strings"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	subsetv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/subset/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
+
+// legacySubset puts the subset load balancer around a policy.
+func legacySubset(c *clusterv3.Cluster_LbSubsetConfig, inner PolicyConfig) PolicyConfig {
+	at := clusterPath("lb_subset_config")
+	p := PolicyConfig{Name: "subset", Path: at, ConfigPath: at, LocalityWeighted: inner.LocalityWeighted, ZoneAware: inner.ZoneAware}
+	p.Subset = &SubsetConfig{
+		Path: at, Fallback: c.GetFallbackPolicy().String(), DefaultSubset: c.GetDefaultSubset().AsMap(),
+		LocalityWeightAware: c.GetLocalityWeightAware(), ScaleLocalityWeight: c.GetScaleLocalityWeight(), PanicModeAny: c.GetPanicModeAny(),
+		ListAsAny: c.GetListAsAny(), MetadataFallbackPolicy: c.GetMetadataFallbackPolicy().String(),
+	}
+	for _, s := range c.GetSubsetSelectors() {
+		p.Subset.Selectors = append(p.Subset.Selectors, SubsetSelector{
+			Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
+		})
+	}
+	p.checkSelectors(at)
+	if inner.Name == "cluster_provided" {
+		p.refuse("lb-policy-cluster-provided", clusterPath("lb_policy"), "cluster: LB policy CLUSTER_PROVIDED cannot be combined with lb_subset_config")
+	}
+	p.adopt(inner)
+	return p
+}
+
+// extensionSubset reads the subset extension.
+func (p *PolicyConfig) extensionSubset(c *subsetv3.Subset, version int) {
+	p.Subset = &SubsetConfig{
+		Path: p.Path, Fallback: c.GetFallbackPolicy().String(), DefaultSubset: c.GetDefaultSubset().AsMap(),
+		LocalityWeightAware: c.GetLocalityWeightAware(), ScaleLocalityWeight: c.GetScaleLocalityWeight(), PanicModeAny: c.GetPanicModeAny(),
+		ListAsAny: c.GetListAsAny(), AllowRedundantKeys: c.GetAllowRedundantKeys(), MetadataFallbackPolicy: c.GetMetadataFallbackPolicy().String(),
+	}
+	for _, s := range c.GetSubsetSelectors() {
+		p.Subset.Selectors = append(p.Subset.Selectors, SubsetSelector{
+			Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
+		})
+	}
+	p.checkSelectors(p.Path)
+	child, missing := envoyList(c.GetSubsetLbPolicy(), p.Path.Field("subset_lb_policy"), version)
+	if child.Name == "" {
+		child.refuse("lb-policy-unknown", p.Path.Field("subset_lb_policy"),
+			"cluster: didn't find a registered load balancer factory implementation for subset lb with names from ["+strings.Join(missing, ", ")+"]")
+	}
+	p.adopt(child)
+}
+
+// checkSelectors: SubsetSelector's constructor (subset_lb_config.cc).
+func (p *PolicyConfig) checkSelectors(at diag.Path) {
+	for i, s := range p.Subset.Selectors {
+		if s.Fallback != "KEYS_SUBSET" {
+			continue
+		}
+		path := at.Field("subset_selectors").Index(i).Field("fallback_keys_subset")
+		keys, fallback := sorted(s.Keys), sorted(s.FallbackKeys)
+		switch {
+		case len(fallback) == 0:
+			p.refuse("cluster-constraint", path, "fallback_keys_subset cannot be empty")
+		case !includes(keys, fallback):
+			p.refuse("cluster-constraint", path, "fallback_keys_subset must be a subset of selector keys")
+		case slices.Equal(keys, fallback):
+			p.refuse("cluster-constraint", path, "fallback_keys_subset cannot be equal to keys")
+		}
+	}
+}
+
+func sorted(keys []string) []string {
+	s := slices.Clone(keys)
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+func includes(set, part []string) bool {
+	return !slices.ContainsFunc(part, func(k string) bool { return !slices.Contains(set, k) })
+}
