@@ -1,6 +1,8 @@
 package lint
 
 import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
 )
@@ -72,15 +74,32 @@ func (c *Context) EndpointsUsed() bool {
 	return false
 }
 
+// Policy is the load balancing policy of the cluster around the assignment as a client reads it; without a cluster that
+// of a cluster without configuration, round robin.
+func (c *Context) Policy(client diag.Client) *eds.PolicyConfig {
+	if c.policies[client] == nil {
+		var m *clusterv3.Cluster
+		if c.Cluster != nil {
+			m = c.Cluster.Message
+		}
+		p := eds.GRPCPolicy(m)
+		if client == diag.Envoy {
+			p = eds.EnvoyPolicy(m, c.EnvoyVersion)
+		}
+		c.policies[client] = &p
+	}
+	return c.policies[client]
+}
+
 // Facts for the effects on one client.
 func (c *Context) Facts(client diag.Client) *Facts {
 	words := []string{string(c.Source), string(c.Source) + "@" + string(c.Origin), c.ClusterType()}
 	if c.Source == eds.FromFile && !c.Resource.Node.IsValid() {
 		words = append(words, "pb@"+string(c.Origin))
 	}
-	b := c.Balancing(client)
-	words = append(words, b.Policies...)
-	if b.LocalityWeighted {
+	policy := c.Policy(client)
+	words = append(words, policy.Chain()...)
+	if policy.LocalityWeights() {
 		words = append(words, "locality_weighted")
 	}
 	if c.Cluster != nil && c.Cluster.Message.GetLoadBalancingPolicy() != nil {

@@ -18,6 +18,8 @@ type Context struct {
 	ExpectName    string              // --expect-name; empty when not said
 	UnknownFields string              // --unknown-fields: "default", "strict", "warn" or "ignore"
 	Getenv        func(string) string // gRPC's environment variables (grpc-eds.md 2.5)
+
+	policies [len(diag.Clients)]*eds.PolicyConfig // read when first asked for
 }
 
 // Check reports what one rule, or one family of rules that share a walk, finds in a resource. It sets Rule, Path,

@@ -13,11 +13,12 @@ type Report struct {
 	Ignored   int            // findings that ignore comments took out
 }
 
-// Resource is one judged assignment, or the entry of a file that holds none (Name is empty then).
+// Resource is one judged assignment, or the entry of a file or a cluster that holds none.
 type Resource struct {
 	File       string
 	Start      diag.Position
 	Name       string
+	Absent     bool           // there is no assignment: a file that holds none, or a cluster without one
 	APIVersion eds.APIVersion // empty when nothing could be read
 	Source     eds.Source
 	Cluster    *Cluster // nil when there is none at hand

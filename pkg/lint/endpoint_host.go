@@ -1,0 +1,82 @@
+package lint
+
+import (
+	"fmt"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
+
+// host reports what Envoy refuses when it builds a host of the endpoint (upstream_impl.cc, HostDescriptionImplBase and
+// resolveHealthCheckAddress).
+func (w *walk) host(main address) {
+	e := w.end.GetEndpoint()
+	check := e.GetHealthCheckConfig()
+	if check.GetPortValue() != 0 && (main.kind == pipeAddress || main.kind == internalAddress) {
+		w.report(diag.Problem{
+			Rule: "health-check-port-on-non-ip", Path: w.at("endpoint.health_check_config.port_value"),
+			Message: "an endpoint that is a pipe or an internal address has no port for health checks",
+			Envoy:   EnvoySays("Invalid host configuration: non-zero port for non-IP address"),
+		})
+		return
+	}
+	if e.GetAddress().GetSocketAddress().GetNetworkNamespaceFilepath() != "" {
+		w.report(diag.Problem{
+			Rule: "network-namespace-on-host", Path: w.at("endpoint.address.socket_address.network_namespace_filepath"),
+			Message: "an endpoint cannot be in another network namespace",
+			Envoy:   EnvoySays("Invalid host configuration: hosts cannot specify network namespaces with their address"),
+		})
+	}
+	if check.GetAddress() != nil {
+		w.healthCheckAddress(check, main)
+	}
+}
+
+func (w *walk) healthCheckAddress(check *endpointv3.Endpoint_HealthCheckConfig, main address) {
+	got := resolve(check.GetAddress())
+	switch {
+	case got.rule != "":
+		w.report(diag.Problem{
+			Rule: "health-check-address-malformed", Path: w.at("endpoint.health_check_config.address").Field(got.field),
+			Message: "the address for health checks: " + got.words, Envoy: w.healthCheckSays(got.says),
+		})
+	case (got.kind == pipeAddress || got.kind == internalAddress) && check.GetPortValue() != 0 && (main.kind == ipAddress || w.dns):
+		w.report(diag.Problem{
+			Rule: "health-check-port-over-non-ip-hc-address", Path: w.at("endpoint.health_check_config.port_value"),
+			Message: "Envoy dies of a health check port together with a health check address that is no IP address: remove the port",
+			Envoy:   EnvoySays("Caught Segmentation fault, suspect faulting address 0x0"),
+		})
+	}
+}
+
+// healthCheckSays is Envoy's text: a DNS cluster finds out in the callback of its resolver, which ends the process.
+func (w *walk) healthCheckSays(text string) diag.Override {
+	if w.dns {
+		return EnvoySays("EnvoyException in c-ares callback: " + text)
+	}
+	return EnvoySays(text)
+}
+
+// fields reports fields of the endpoint without effect, or with another than it seems.
+func (w *walk) fields() {
+	if w.end.GetEndpoint().GetHostname() != "" && !w.dns {
+		w.advise("hostname-in-eds", "endpoint.hostname", "a hostname is not resolved: it is for host rewriting, SNI and health checks; names belong in a STRICT_DNS cluster")
+	}
+	if w.end.GetEndpoint().GetObservabilityName() != "" {
+		w.advise("observability-name", "endpoint.observability_name", "observability_name is used by Envoy 1.39 and later, in EDS and STATIC clusters")
+	}
+	switch health := w.end.GetHealthStatus(); {
+	case health == corev3.HealthStatus_DEGRADED:
+		w.advise("health-status-mapping", "health_status", "a DEGRADED endpoint is a last resort for Envoy and gets no request from gRPC")
+	case health < corev3.HealthStatus_UNKNOWN || health > corev3.HealthStatus_DEGRADED:
+		w.report(diag.Problem{
+			Rule: "health-status-undefined-number", Path: w.at("health_status"),
+			Message: fmt.Sprintf("health_status %d is no member of the enum: Envoy takes the endpoint as healthy, gRPC as unusable", health),
+		})
+	}
+	if meta := w.end.GetMetadata(); meta != nil {
+		w.metadata(meta)
+	}
+}

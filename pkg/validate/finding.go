@@ -1,0 +1,73 @@
+package validate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/lint"
+)
+
+// finding makes of a ruled problem what is reported; false when it is not.
+func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (diag.Finding, bool) {
+	envoy, grpc := r.outcomes[diag.Envoy].Effect, r.outcomes[diag.GRPC].Effect
+	if !grpcApplies && !r.rule.Departs && envoy == diag.None && grpc != diag.None {
+		return diag.Finding{}, false
+	}
+	severity, set := o.RuleLevels[r.Rule]
+	if !set {
+		severity = severityOf(c, r, o.Clients)
+	}
+	if severity == diag.Off {
+		return diag.Finding{}, false
+	}
+	f := diag.Finding{
+		Rule: r.Rule, Severity: severity, File: c.Resource.File, Span: r.Span, Resource: c.Resource.Name,
+		Path: r.Path, Message: r.Message, Hint: r.Hint, Clients: r.outcomes,
+	}
+	if !f.Span.IsKnown() && f.Path != nil && c.Resource.Node.IsValid() {
+		f.Span = c.Resource.Span(f.Path)
+	}
+	f.Fingerprint = fingerprint(&f)
+	return f, true
+}
+
+// severityOf is the severity for the selected clients: the strongest of those that each of them gives.
+func severityOf(c *lint.Context, r *ruled, clients []diag.Client) diag.Severity {
+	if len(clients) == 0 {
+		clients = diag.Clients[:diag.Envoy+1]
+	}
+	severity := diag.Info
+	for _, client := range clients {
+		severity = max(severity, severityFor(c, r, client))
+	}
+	return severity
+}
+
+// severityFor follows from the effect, unless the rule departs: then the registry's severity holds for Envoy, and for
+// any client where the rule is an advice, without effect on either.
+func severityFor(c *lint.Context, r *ruled, client diag.Client) diag.Severity {
+	effect := r.outcomes[client].Effect
+	advice := !slices.ContainsFunc(r.outcomes[:], func(o diag.Outcome) bool { return o.Effect != diag.None })
+	silenced := advice && r.rule.Effects[diag.Envoy].Strongest() != diag.None && c.UnknownFields == "ignore"
+	switch {
+	case effect >= diag.Reject:
+		return diag.Error
+	case r.rule.Departs && !silenced && (client == diag.Envoy || advice):
+		return r.rule.Severity
+	case effect > diag.None:
+		return diag.Warning
+	}
+	return diag.Info
+}
+
+// fingerprint identifies a finding over changes elsewhere in the file: no line numbers.
+func fingerprint(f *diag.Finding) string {
+	h := sha256.New()
+	for _, part := range []string{f.File, f.Resource, f.Rule, f.Path.String()} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
