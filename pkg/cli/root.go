@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The groups of commands in the help.
+const (
+	groupCheck  = "check"
+	groupLive   = "live"
+	groupAuthor = "author"
+)
+
+// Main runs one command line and returns the exit code. The context ends when the user interrupts.
+func Main(ctx context.Context, env Env, args []string) int {
+	root := NewRoot(&env)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Canceled // whatever a command made of it
+	}
+	printError(env.Stderr, err)
+	return exitCodeOf(err)
+}
+
+// NewRoot returns the command tree.
+func NewRoot(env *Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "edsctl",
+		Short: "Check, simulate, fetch and write Envoy's endpoint assignments",
+		Long: `edsctl checks, simulates, fetches and writes ClusterLoadAssignments, the endpoint discovery resources of Envoy
+and of gRPC. It says what each of the two would do with an assignment, without running either.`,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().SortFlags = true
+	addColorFlag(root)
+	root.PersistentFlags().BoolP("help", "h", false, "show help")
+	noEnv(root.PersistentFlags(), "help")
+	root.AddCommand(
+		newValidateCmd(env),
+		newRulesCmd(env),
+		newVersionCmd(env),
+		newCompletionCmd(env),
+	)
+	addGroups(root)
+	root.AddCommand(helpTopics(root)...)
+	root.SetUsageTemplate(wrapFlags(root.UsageTemplate()))
+	root.SetHelpCommand(newHelpCmd())
+	env.loadConfigs(root)
+	applySettings(root, env)
+	return root
+}
+
+// addGroups declares the groups that have a command.
+func addGroups(root *cobra.Command) {
+	for _, group := range []*cobra.Group{
+		{ID: groupCheck, Title: "Check and simulate:"},
+		{ID: groupLive, Title: "Talk to control planes and clients:"},
+		{ID: groupAuthor, Title: "Write assignments:"},
+	} {
+		if slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.GroupID == group.ID }) {
+			root.AddGroup(group)
+		}
+	}
+}
+
+// wrapFlags makes a usage template wrap the descriptions of flags.
+func wrapFlags(template string) string {
+	return strings.ReplaceAll(template, "Flags.FlagUsages |", "Flags.FlagUsagesWrapped 100 |")
+}
+
+// unknownCommand refuses arguments of the root command, which are commands that do not exist.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
+	return usageError(withHint(fmt.Errorf("%s: unknown command", args[0]), append(didYouMean(args[0], names, "edsctl "),
+		"run 'edsctl help' for the list of commands")...))
+}
+
+// usage makes the errors of an argument check usage errors that name the command: Cobra's FlagErrorFunc sees flags only.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError(withHint(fmt.Errorf("%s: %w", cmd.Name(), err), "usage: "+cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+// noArgs is cobra.NoArgs in words.
+func noArgs() cobra.PositionalArgs {
+	return usage(func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("takes no arguments, but got %q", args[0])
+		}
+		return nil
+	})
+}
+
+// atLeastOne is cobra.MinimumNArgs(1) in words.
+func atLeastOne(what string) cobra.PositionalArgs {
+	return usage(func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New("no " + what + " given")
+		}
+		return nil
+	})
+}
+
+// flagError turns pflag's errors into "--flag: why" with hints.
+func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	var missing *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var empty *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &missing):
+		name := missing.GetSpecifiedName()
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		if len(name) == 1 && missing.GetSpecifiedShortnames() != "" {
+			return usageError(withHint(fmt.Errorf("-%s: unknown flag", name), seeHelp(cmd)))
+		}
+		return usageError(withHint(fmt.Errorf("--%s: unknown flag", name),
+			append(didYouMean("--"+name, names, ""), seeHelp(cmd))...))
+	case errors.As(err, &empty):
+		return usageError(fmt.Errorf("--%s: needs a value", empty.GetFlag().Name))
+	case errors.As(err, &invalid):
+		return flagValueError("--"+invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
+	}
+	return usageError(withHint(fmt.Errorf("%s: %w", cmd.Name(), err), seeHelp(cmd)))
+}
+
+// flagValueError says that a value does not fit the flag (or the variable) called name.
+func flagValueError(name, value string, why error) error {
+	var number *strconv.NumError
+	switch {
+	case errors.Is(why, strconv.ErrSyntax):
+		why = errors.New("does not have the form of the value")
+	case errors.As(why, &number):
+		why = number.Err
+	}
+	var hinted *hintedError
+	err := fmt.Errorf("%s: value %q: %w", name, value, why)
+	if errors.As(why, &hinted) {
+		return usageError(withHint(err, hinted.hints...))
+	}
+	return usageError(err)
+}
+
+func seeHelp(cmd *cobra.Command) string {
+	return fmt.Sprintf("run '%s --help' for the flags", cmd.CommandPath())
+}
