@@ -2,9 +2,16 @@
 //
 // YAML is read as yaml-cpp reads it (the reader inside Envoy), JSON as protobuf's JSON lexer in its legacy mode does,
 // so that what parses here parses there and fails here where it fails there, with the same text.
+//
+// The tree is an arena of small nodes over the bytes of the file. Texts are decoded and positions are computed when
+// they are asked for.
 package document
 
-import "github.com/edsctl/edsctl/pkg/diag"
+import (
+	"fmt"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
 
 // Format is the syntax of a document.
 type Format uint8
@@ -29,6 +36,10 @@ const (
 	Alias
 )
 
+func (k Kind) String() string {
+	return [...]string{"invalid", "scalar", "mapping", "sequence", "alias"}[k]
+}
+
 // Style is how a node is written.
 type Style uint8
 
@@ -44,6 +55,45 @@ const (
 	Flow
 )
 
+// Limits bound what is read. A zero field means the default.
+type Limits struct {
+	MaxBytes          int // size of a file, default 256 MiB, at most 2 GiB
+	MaxDepth          int // levels of nesting with aliases followed, default 10,000; the readers of Envoy stop earlier without aliases
+	MaxAliasExpansion int // nodes that a walk of the tree visits when it follows aliases, beyond those of the file; default 1,000,000
+}
+
+// The defaults of Limits.
+const (
+	DefaultMaxBytes          = 256 << 20
+	DefaultMaxDepth          = 10_000
+	DefaultMaxAliasExpansion = 1_000_000
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.MaxBytes <= 0 {
+		l.MaxBytes = DefaultMaxBytes
+	}
+	l.MaxBytes = min(l.MaxBytes, 1<<31-1)
+	if l.MaxDepth <= 0 {
+		l.MaxDepth = DefaultMaxDepth
+	}
+	if l.MaxAliasExpansion <= 0 {
+		l.MaxAliasExpansion = DefaultMaxAliasExpansion
+	}
+	return l
+}
+
+// checkSize returns an error when src is larger than the limit.
+func (l Limits) checkSize(src []byte) error {
+	if len(src) <= l.MaxBytes {
+		return nil
+	}
+	return &SyntaxError{
+		Rule:    "limit-exceeded",
+		Message: fmt.Sprintf("the document has %d bytes, more than the limit of %d", len(src), l.MaxBytes),
+	}
+}
+
 // SyntaxError is the first error of a document. Reading stops there.
 type SyntaxError struct {
 	Span    diag.Span
@@ -52,4 +102,34 @@ type SyntaxError struct {
 	Rule    string // id of the rule when it is a more special one than "syntax": yaml-alias-cycle, nesting-too-deep, limit-exceeded, json-bom
 }
 
-func (e *SyntaxError) Error() string { return e.Span.Start.String() + ": " + e.Message }
+func (e *SyntaxError) Error() string {
+	if !e.Span.IsKnown() {
+		return e.Message
+	}
+	return e.Span.Start.String() + ": " + e.Message
+}
+
+// Document is one parsed document of a file: a tree of nodes over the bytes of the file.
+type Document struct {
+	Format Format
+	Root   Node // invalid when the document is empty
+
+	file       *file
+	start, end uint32
+	next       uint32 // where the next document of the file begins; 0: there is none
+	nodes      arena
+	props      map[uint32]properties
+}
+
+// Source is the text that the offsets of the document's nodes count in: the file, as UTF-8 (a file in UTF-16 or
+// UTF-32 is converted), or the decoded scalar when the document is embedded in another one. It must not be changed.
+func (d *Document) Source() []byte { return d.file.src }
+
+// Offsets is the range of bytes of the document in its file, from its `---`, directive or first token.
+func (d *Document) Offsets() (start, end int) { return int(d.start), int(d.end) }
+
+// Span is the range of the document in the outermost file.
+func (d *Document) Span() diag.Span { return d.file.span(int(d.start), int(d.end)) }
+
+// Position of a byte of Source in the outermost file.
+func (d *Document) Position(offset int) diag.Position { return d.file.position(offset) }

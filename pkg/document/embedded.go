@@ -1,0 +1,44 @@
+package document
+
+// Embedded reads the text of a scalar as a file of its own: a ConfigMap's data key, a quoted JSON text. Spans and
+// positions of the result are those of the outermost file, also in errors; offsets count in the text (Source).
+func (n Node) Embedded(format Format, lim Limits) ([]*Document, error) {
+	n = n.Target()
+	if n.Kind() != Scalar {
+		return nil, nil
+	}
+	lim = lim.withDefaults()
+	f := &file{outer: n.d.file}
+	f.src = n.d.decode(n.record(), &f.pieces)
+	if err := lim.checkSize(f.src); err != nil {
+		return nil, err
+	}
+	if len(f.pieces) == 0 { // an empty text stands where its scalar ends
+		_, end := n.Offsets()
+		f.pieces = []piece{{src: end}}
+	}
+	if format == JSON {
+		d, err := parseJSON(f)
+		if err != nil {
+			return nil, err
+		}
+		return []*Document{d}, nil
+	}
+	return parseYAML(f, lim)
+}
+
+// OuterOffsets is the range of bytes of the node in the outermost file (see Document.Outer).
+func (n Node) OuterOffsets() (start, end int) {
+	if n.i == 0 {
+		return 0, 0
+	}
+	start, end = n.Offsets()
+	_, start, end = n.d.file.outermost(start, end)
+	return start, end
+}
+
+// Outer is the text of the outermost file: Source, unless the document is embedded.
+func (d *Document) Outer() []byte {
+	f, _, _ := d.file.outermost(0, 0)
+	return f.src
+}

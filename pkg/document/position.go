@@ -1,0 +1,104 @@
+package document
+
+import (
+	"bytes"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
+
+// file is a text that documents are read from, and where it stands in the text around it.
+type file struct {
+	src       []byte
+	bom       int     // bytes of the byte order mark
+	lineBreak byte    // the byte that begins a new line for yaml-cpp; 0: there was none
+	outer     *file   // the text that this one is embedded in, if any
+	pieces    []piece // how this text maps to the outer one
+
+	once  sync.Once
+	lines []uint32 // offsets at which lines begin
+	last  atomic.Pointer[mark]
+}
+
+// mark is a position that was computed, from which the next on the same line is counted.
+type mark struct{ offset, line, column int }
+
+// outermost returns the file that is not embedded and the range that [start,end) has in it.
+func (f *file) outermost(start, end int) (*file, int, int) {
+	for f.outer != nil {
+		start, end = mapRange(f.pieces, start, end)
+		f = f.outer
+	}
+	return f, start, end
+}
+
+func (f *file) span(start, end int) diag.Span {
+	f, start, end = f.outermost(start, end)
+	return diag.Span{Start: f.position(start), End: f.position(end)}
+}
+
+// position of an offset. A line ends with LF, CR or CRLF, columns count code points; a byte order mark has no column.
+func (f *file) position(offset int) diag.Position {
+	if f.outer != nil {
+		out, start, _ := f.outermost(offset, offset)
+		return out.position(start)
+	}
+	f.once.Do(f.indexLines)
+	offset = max(min(offset, len(f.src)), 0)
+	line := sort.Search(len(f.lines), func(i int) bool { return int(f.lines[i]) > offset })
+	from, column := f.bom, 1
+	if line > 0 {
+		from = int(f.lines[line-1])
+	}
+	// On a line of a megabyte with thousands of nodes counting from its start each time would be quadratic.
+	if m := f.last.Load(); m != nil && m.line == line && m.offset <= offset {
+		from, column = m.offset, m.column
+	}
+	if offset > from {
+		column += utf8.RuneCount(f.src[from:offset])
+	}
+	f.last.Store(&mark{offset, line, column})
+	return diag.Position{Line: line + 1, Column: column}
+}
+
+// offset is the inverse of position; a column behind the end of the line is the end of the line.
+func (f *file) offset(p diag.Position) int {
+	f.once.Do(f.indexLines)
+	at := f.bom
+	if p.Line-2 >= len(f.lines) {
+		return len(f.src)
+	}
+	if p.Line >= 2 {
+		at = int(f.lines[p.Line-2])
+	}
+	for column := 1; column < p.Column && at < len(f.src) && f.src[at] != '\n' && f.src[at] != '\r'; column++ {
+		_, size := utf8.DecodeRune(f.src[at:])
+		at += size
+	}
+	return at
+}
+
+func (f *file) indexLines() {
+	hasCR := bytes.IndexByte(f.src, '\r') >= 0
+	f.lines = make([]uint32, 0, bytes.Count(f.src, []byte{'\n'}))
+	for i := 0; i < len(f.src); i++ {
+		if !hasCR {
+			n := bytes.IndexByte(f.src[i:], '\n')
+			if n < 0 {
+				return
+			}
+			i += n
+		}
+		switch f.src[i] {
+		case '\n':
+			f.lines = append(f.lines, uint32(i+1))
+		case '\r':
+			if i+1 >= len(f.src) || f.src[i+1] != '\n' {
+				f.lines = append(f.lines, uint32(i+1))
+			}
+		}
+	}
+}

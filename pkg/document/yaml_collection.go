@@ -1,0 +1,164 @@
+package document
+
+// The functions here read the children of collections up to the token that ends them (SingleDocParser's Handle...).
+
+func (p *yamlParser) blockSeqItems(list *children) bool {
+	for {
+		t := p.scan.peek()
+		if p.failed() {
+			return false
+		}
+		if t.kind != tokBlockEntry && t.kind != tokBlockSeqEnd {
+			return p.fail(t.start, "end of sequence not found")
+		}
+		last, end := t.kind == tokBlockSeqEnd, t.end
+		p.scan.pop()
+		if last {
+			return true
+		}
+		p.end = end
+		next := p.scan.peek()
+		if p.failed() {
+			return false
+		}
+		if next.kind == tokBlockEntry || next.kind == tokBlockSeqEnd {
+			list.add(p.null())
+			continue
+		}
+		if !p.read(list) {
+			return false
+		}
+	}
+}
+
+func (p *yamlParser) flowSeqItems(list *children) bool {
+	for {
+		t := p.scan.peek()
+		if p.failed() {
+			return false
+		}
+		switch t.kind {
+		case tokEnd:
+			return p.fail(t.start, "end of sequence flow not found")
+		case tokFlowSeqEnd:
+			p.end = t.end
+			p.scan.pop()
+			return true
+		}
+		if !p.read(list) || !p.separator(tokFlowSeqEnd, "end of sequence flow not found") {
+			return false
+		}
+	}
+}
+
+// separator passes the comma behind an entry of a flow collection, if the collection does not end.
+func (p *yamlParser) separator(end tokenKind, reason string) bool {
+	t := p.scan.peek()
+	if p.failed() {
+		return false
+	}
+	if t.kind == tokFlowEntry {
+		p.scan.pop()
+		return true
+	}
+	return t.kind == end || p.fail(t.start, reason)
+}
+
+func (p *yamlParser) blockMapEntries(list *children) bool {
+	for {
+		t := p.scan.peek()
+		if p.failed() {
+			return false
+		}
+		switch t.kind {
+		case tokBlockMapEnd:
+			p.scan.pop()
+			return true
+		case tokKey, tokValue:
+		default:
+			return p.fail(t.start, "end of map not found")
+		}
+		if !p.entry(*t, list) {
+			return false
+		}
+	}
+}
+
+func (p *yamlParser) flowMapEntries(list *children) bool {
+	for {
+		t := p.scan.peek()
+		if p.failed() {
+			return false
+		}
+		switch t.kind {
+		case tokEnd:
+			return p.fail(t.start, "end of map flow not found")
+		case tokFlowMapEnd:
+			p.end = t.end
+			p.scan.pop()
+			return true
+		}
+		if !p.entry(*t, list) || !p.separator(tokFlowMapEnd, "end of map flow not found") {
+			return false
+		}
+	}
+}
+
+// entry reads a key and its value, each of which may be absent.
+func (p *yamlParser) entry(t token, list *children) bool {
+	if t.kind == tokKey {
+		p.end = max(p.end, t.end) // behind a `?`
+		p.scan.pop()
+		if !p.read(list) {
+			return false
+		}
+		p.suspect = p.suspect || p.doc.nodes.at(list.last).kind != Scalar
+	} else {
+		list.add(p.nullAt(t.start))
+	}
+	return p.value(list)
+}
+
+// value reads the value behind a key.
+func (p *yamlParser) value(list *children) bool {
+	t := p.scan.peek()
+	if p.failed() {
+		return false
+	}
+	if t.kind != tokValue {
+		list.add(p.null())
+		return true
+	}
+	if t.end > t.start {
+		p.end = t.end
+	}
+	p.scan.pop()
+	return p.read(list)
+}
+
+// nullAt adds an absent value at an offset.
+func (p *yamlParser) nullAt(at uint32) uint32 {
+	at = min(at, uint32(len(p.file.src)))
+	return p.doc.nodes.add(record{start: at, end: at, kind: Scalar, style: Plain, raw: true})
+}
+
+// compactMap reads the single `key: value` of a flow sequence; the mapping is open.
+func (p *yamlParser) compactMap(id uint32) (uint32, bool) {
+	ok := p.inside(compactMap, id, func(list *children) bool {
+		t := *p.scan.peek()
+		return p.entry(t, list)
+	})
+	p.doc.nodes.at(id).end = p.end
+	return id, ok
+}
+
+// keylessMap reads the mapping that `: value` is.
+func (p *yamlParser) keylessMap(start uint32) (uint32, bool) {
+	id := p.open(start, Mapping, Flow, properties{})
+	ok := p.inside(compactMap, id, func(list *children) bool {
+		list.add(p.nullAt(start))
+		return p.value(list)
+	})
+	p.doc.nodes.at(id).end = p.end
+	return id, ok
+}

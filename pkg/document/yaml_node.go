@@ -1,0 +1,182 @@
+package document
+
+// node reads one node with its properties; 0 and false after an error. Its children are linked, itself not yet.
+func (p *yamlParser) node() (uint32, bool) {
+	if p.depth++; p.depth >= maxYAMLDepth {
+		if !p.failed() {
+			p.setError(p.scan.mark(), "bad file", "nesting-too-deep")
+		}
+		return 0, false
+	}
+	id, ok := p.nodeInside()
+	p.depth--
+	return id, ok
+}
+
+func (p *yamlParser) nodeInside() (uint32, bool) {
+	t := p.scan.peek()
+	switch {
+	case p.failed():
+		return 0, false
+	case t.kind == tokEnd:
+		return p.null(), true
+	case t.kind == tokValue: // a value without a key makes a mapping of its own
+		return p.keylessMap(t.start)
+	case t.kind == tokAlias:
+		return p.alias(*t)
+	}
+	props, ok := p.properties()
+	if !ok {
+		return 0, false
+	}
+	t = p.scan.peek()
+	if p.failed() {
+		return 0, false
+	}
+	var id uint32
+	switch t.kind {
+	case tokScalar:
+		id = p.doc.nodes.add(record{start: t.start, end: t.end, child: t.aux, kind: Scalar, style: t.style, raw: t.raw})
+		p.end = t.end
+		p.scan.pop()
+		p.keep(id, props)
+		return id, true
+	case tokFlowSeqStart, tokBlockSeqStart, tokFlowMapStart, tokBlockMapStart:
+		return p.collection(*t, props)
+	case tokKey:
+		if len(p.context) > 0 && p.context[len(p.context)-1] == flowSeq {
+			id = p.open(t.start, Mapping, Flow, props)
+			return p.compactMap(id)
+		}
+	}
+	id = p.null()
+	p.keep(id, props)
+	return id, true
+}
+
+// null adds an absent value behind the last token.
+func (p *yamlParser) null() uint32 {
+	return p.doc.nodes.add(record{start: p.end, end: p.end, kind: Scalar, style: Plain, raw: true})
+}
+
+// keep stores the properties of a node.
+func (p *yamlParser) keep(id uint32, props properties) {
+	if props.tagEnd == 0 && props.anchorEnd == 0 {
+		return
+	}
+	if p.doc.props == nil {
+		p.doc.props = map[uint32]properties{}
+	}
+	p.doc.props[id] = props
+	if props.anchorEnd != 0 {
+		if p.anchors == nil {
+			p.anchors = map[string]uint32{}
+		}
+		p.anchors[string(p.file.src[props.anchor:props.anchorEnd])] = id
+	}
+}
+
+// open adds a collection, before its children so that they can name it.
+func (p *yamlParser) open(start uint32, kind Kind, style Style, props properties) uint32 {
+	id := p.doc.nodes.add(record{start: start, end: start, kind: kind, style: style})
+	p.keep(id, props)
+	return id
+}
+
+// properties reads the tags and anchors before a node.
+func (p *yamlParser) properties() (props properties, ok bool) {
+	for {
+		t := p.scan.peek()
+		if p.failed() {
+			return props, false
+		}
+		if t.kind != tokTag && t.kind != tokAnchor {
+			return props, true
+		}
+		if props.tagEnd == 0 && props.anchorEnd == 0 {
+			props.start = t.start
+		}
+		if t.kind == tokTag {
+			if props.resolved != "" {
+				return props, p.fail(t.start, "cannot assign multiple tags to the same node")
+			}
+			props.tag, props.tagEnd = t.start, t.end
+			props.resolved = p.dirs.resolveTag(string(p.file.src[t.start:t.end]), int(t.end) == len(p.file.src))
+		} else {
+			if props.anchorEnd != 0 {
+				return props, p.fail(t.start, "cannot assign multiple anchors to the same node")
+			}
+			props.anchor, props.anchorEnd = t.start+1, t.end
+		}
+		p.end = t.end
+		p.scan.pop()
+	}
+}
+
+func (p *yamlParser) alias(t token) (uint32, bool) {
+	name := string(p.file.src[t.start+1 : t.end])
+	target, ok := p.anchors[name]
+	if !ok {
+		return 0, p.fail(t.start, "the referenced anchor is not defined: "+name)
+	}
+	p.suspect = true
+	p.end = t.end
+	p.scan.pop()
+	return p.doc.nodes.add(record{start: t.start, end: t.end, child: target, kind: Alias}), true
+}
+
+// collection reads a sequence or mapping from its first token.
+func (p *yamlParser) collection(t token, props properties) (id uint32, ok bool) {
+	p.scan.pop()
+	if t.kind == tokFlowSeqStart || t.kind == tokFlowMapStart {
+		p.end = t.end
+	}
+	switch t.kind {
+	case tokFlowSeqStart:
+		id = p.open(t.start, Sequence, Flow, props)
+		ok = p.inside(flowSeq, id, p.flowSeqItems)
+	case tokBlockSeqStart:
+		id = p.open(t.start, Sequence, Block, props)
+		ok = p.inside(blockSeq, id, p.blockSeqItems)
+	case tokFlowMapStart:
+		id = p.open(t.start, Mapping, Flow, props)
+		ok = p.inside(flowMap, id, p.flowMapEntries)
+	default:
+		id = p.open(t.start, Mapping, Block, props)
+		ok = p.inside(blockMap, id, p.blockMapEntries)
+	}
+	p.doc.nodes.at(id).end = p.end
+	return id, ok
+}
+
+// inside reads the children of a collection with what reads them.
+func (p *yamlParser) inside(c collection, id uint32, read func(list *children) bool) bool {
+	p.context = append(p.context, c)
+	ok := read(&children{arena: &p.doc.nodes, parent: id})
+	p.context = p.context[:len(p.context)-1]
+	return ok
+}
+
+// children links the children of a node in order.
+type children struct {
+	arena        *arena
+	parent, last uint32
+}
+
+func (l *children) add(id uint32) {
+	if l.last == 0 {
+		l.arena.at(l.parent).child = id
+	} else {
+		l.arena.at(l.last).next = id
+	}
+	l.last = id
+}
+
+// read reads a node as the next child.
+func (p *yamlParser) read(list *children) bool {
+	id, ok := p.node()
+	if ok {
+		list.add(id)
+	}
+	return ok
+}
