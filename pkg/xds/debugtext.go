@@ -1,0 +1,139 @@
+package xds
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// debugText prints a message as C++ protobuf's DebugString does, which is what Envoy puts into its errors: fields by
+// number, two blanks a level, known Anys expanded, strings with octal escapes. The random prefix of newer releases
+// ("goo.gle/debugonly") is always the same here.
+func debugText(m proto.Message) string {
+	var b strings.Builder
+	b.WriteString("goo.gle/debugonly  \n")
+	writeMessage(&b, m.ProtoReflect(), 0)
+	return b.String()
+}
+
+func writeMessage(b *strings.Builder, m protoreflect.Message, depth int) {
+	if any, ok := m.Interface().(*anypb.Any); ok {
+		if inner, err := any.UnmarshalNew(); err == nil {
+			block(b, "["+any.GetTypeUrl()+"]", inner.ProtoReflect(), depth)
+			return
+		}
+	}
+	var fields []protoreflect.FieldDescriptor
+	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		fields = append(fields, fd)
+		return true
+	})
+	slices.SortFunc(fields, func(x, y protoreflect.FieldDescriptor) int { return cmp.Compare(x.Number(), y.Number()) })
+	for _, fd := range fields {
+		v := m.Get(fd)
+		switch {
+		case fd.IsMap():
+			writeMap(b, fd, v.Map(), depth)
+		case fd.IsList():
+			for i := range v.List().Len() {
+				writeField(b, fd, v.List().Get(i), depth)
+			}
+		default:
+			writeField(b, fd, v, depth)
+		}
+	}
+}
+
+func writeField(b *strings.Builder, fd protoreflect.FieldDescriptor, v protoreflect.Value, depth int) {
+	if fd.Message() != nil {
+		block(b, string(fd.Name()), v.Message(), depth)
+		return
+	}
+	fmt.Fprintf(b, "%s%s: %s\n", strings.Repeat("  ", depth), fd.Name(), scalarText(fd, v))
+}
+
+func block(b *strings.Builder, name string, m protoreflect.Message, depth int) {
+	indent := strings.Repeat("  ", depth)
+	b.WriteString(indent + name + " {\n")
+	writeMessage(b, m, depth+1)
+	b.WriteString(indent + "}\n")
+}
+
+func writeMap(b *strings.Builder, fd protoreflect.FieldDescriptor, m protoreflect.Map, depth int) {
+	var keys []protoreflect.MapKey
+	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
+		keys = append(keys, k)
+		return true
+	})
+	slices.SortFunc(keys, func(x, y protoreflect.MapKey) int { return cmp.Compare(x.String(), y.String()) })
+	indent := strings.Repeat("  ", depth)
+	for _, k := range keys {
+		b.WriteString(indent + string(fd.Name()) + " {\n")
+		writeField(b, fd.MapKey(), k.Value(), depth+1)
+		writeField(b, fd.MapValue(), m.Get(k), depth+1)
+		b.WriteString(indent + "}\n")
+	}
+}
+
+func scalarText(fd protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		return quoteC(v.String())
+	case protoreflect.BytesKind:
+		return quoteC(string(v.Bytes()))
+	case protoreflect.EnumKind:
+		if e := fd.Enum().Values().ByNumber(v.Enum()); e != nil {
+			return string(e.Name())
+		}
+		return strconv.Itoa(int(v.Enum()))
+	case protoreflect.FloatKind:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 32)
+	case protoreflect.DoubleKind:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	default:
+		return fmt.Sprint(v.Interface())
+	}
+}
+
+// quoteC is absl::CEscape in double quotes. Text in UTF-8 stays as it is only in ASCII; the rest is octal.
+func quoteC(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\r':
+			b.WriteString(`\r`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c == '"' || c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c >= utf8.RuneSelf-1:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// maxDetail is where Envoy cuts an error_detail, in bytes (grpc_mux_impl.cc, Utility::truncateGrpcStatusMessage).
+const maxDetail = 4096
+
+// truncateDetail cuts a NACK's message as Envoy does.
+func truncateDetail(s string) string {
+	if len(s) <= maxDetail {
+		return s
+	}
+	return s[:maxDetail] + "...(truncated)"
+}

@@ -1,0 +1,185 @@
+package xds
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+)
+
+// Header is one header of every stream or poll. Its value may be a secret and is never printed.
+type Header struct{ Name, Value string }
+
+// Dial says how to reach a server. Its String hides all secrets.
+type Dial struct {
+	Target    string // "host:port", "unix:PATH", or a gRPC target with a scheme; REST: a URL
+	Plaintext bool
+	// Insecure skips the verification of the server's certificate.
+	Insecure   bool
+	CACert     string // file; empty: the system's
+	Cert, Key  string // files of the client's certificate
+	ServerName string // instead of the host name in the certificate
+	Authority  string // :authority header
+	Headers    []Header
+	TokenFile  string // read for every stream: "authorization: Bearer <content>"
+	MaxMsgSize int    // bytes of one response; 0: 256 MiB
+	UserAgent  string
+
+	ConnectTimeout time.Duration // of one attempt; 0: 10 s
+	Keepalive      time.Duration // time without traffic after which the connection is probed; 0: 30 s, negative: never
+}
+
+const defaultMaxMsgSize = 256 << 20
+
+// ParseServer splits a --server value into a target and what its scheme says about encryption: nil says nothing.
+// http and https are for REST, but are understood by the other transports as well.
+func ParseServer(s string) (target string, plaintext *bool, err error) {
+	yes, no := true, false
+	if path, ok := strings.CutPrefix(s, "unix:"); ok {
+		if path == "" {
+			return "", nil, errors.New("unix: needs a path")
+		}
+		return s, &yes, nil
+	}
+	if !strings.Contains(s, "://") {
+		if _, _, err := net.SplitHostPort(s); err != nil {
+			return "", nil, fmt.Errorf("must be HOST:PORT, a URL or unix:PATH: %w", err)
+		}
+		return s, nil, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "", nil, fmt.Errorf("is no URL: %w", errors.Unwrap(err))
+	}
+	if u.User != nil {
+		return "", nil, errors.New("a URL with a user or password is not accepted: use -H or --bearer-token-file")
+	}
+	host := u.Host
+	switch u.Scheme {
+	case "http", "grpc":
+		plaintext = &yes
+	case "https", "grpcs":
+		plaintext = &no
+	case "xds":
+	case "dns", "passthrough", "ipv4", "ipv6":
+		return s, nil, nil
+	default:
+		return "", nil, fmt.Errorf("unknown scheme %q: must be one of http, https, grpc, grpcs, xds, unix, dns", u.Scheme)
+	}
+	if host == "" {
+		return "", nil, errors.New("the URL has no host")
+	}
+	if u.Port() == "" {
+		port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		if port == "" {
+			return "", nil, errors.New("the URL has no port")
+		}
+		host = net.JoinHostPort(u.Hostname(), port)
+	}
+	return host, plaintext, nil
+}
+
+// tlsConfig builds the client's TLS configuration from the files.
+func (d *Dial) tlsConfig() (*tls.Config, error) {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: d.ServerName, InsecureSkipVerify: d.Insecure} //nolint:gosec // --insecure is the user's wish
+	if d.CACert != "" {
+		pem, err := os.ReadFile(d.CACert)
+		if err != nil {
+			return nil, fmt.Errorf("read the CA certificate: %w", err)
+		}
+		cfg.RootCAs = x509.NewCertPool()
+		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("read the CA certificate: %q holds no PEM certificate", d.CACert)
+		}
+	}
+	if (d.Cert == "") != (d.Key == "") {
+		return nil, errors.New("a client certificate needs both a certificate and a key")
+	}
+	if d.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(d.Cert, d.Key)
+		if err != nil {
+			return nil, fmt.Errorf("read the client certificate: %w", err)
+		}
+		cfg.Certificates = []tls.Certificate{pair}
+	}
+	return cfg, nil
+}
+
+// headers returns the headers of a new stream, with the token as it stands in its file now.
+func (d *Dial) headers() (metadata.MD, error) {
+	md := metadata.MD{}
+	for _, h := range d.Headers {
+		md.Append(h.Name, h.Value)
+	}
+	if d.TokenFile != "" {
+		token, err := os.ReadFile(d.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the bearer token: %w", err)
+		}
+		md.Set("authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	return md, nil
+}
+
+// connect makes the client connection. It does not wait for the network.
+func (d *Dial) connect() (*grpc.ClientConn, error) {
+	creds := insecure.NewCredentials()
+	if !d.Plaintext {
+		cfg, err := d.tlsConfig()
+		if err != nil {
+			return nil, err
+		}
+		creds = credentials.NewTLS(cfg)
+	}
+	size := d.MaxMsgSize
+	if size == 0 {
+		size = defaultMaxMsgSize
+	}
+	timeout := d.ConnectTimeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	opts := []grpc.DialOption{
+		grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(size), grpc.MaxCallSendMsgSize(64<<20)),
+		grpc.WithUserAgent(d.UserAgent),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: timeout}),
+		grpc.WithInitialWindowSize(1 << 20), grpc.WithInitialConnWindowSize(1 << 20),
+	}
+	if d.Authority != "" {
+		opts = append(opts, grpc.WithAuthority(d.Authority))
+	}
+	if alive := d.Keepalive; alive >= 0 {
+		if alive == 0 {
+			alive = 30 * time.Second
+		}
+		opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: alive, Timeout: 10 * time.Second}))
+	}
+	conn, err := grpc.NewClient(d.Target, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %q: %w", d.Target, err)
+	}
+	return conn, nil
+}
+
+// withHeaders adds the headers of a new stream to a context.
+func (d *Dial) withHeaders(ctx context.Context) (context.Context, error) {
+	md, err := d.headers()
+	if err != nil {
+		return nil, err
+	}
+	return metadata.NewOutgoingContext(ctx, md), nil
+}

@@ -1,0 +1,207 @@
+package xds
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	clusterservice "github.com/envoyproxy/go-control-plane/envoy/service/cluster/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	endpointservice "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cla is an assignment of one endpoint.
+func cla(name, address string) *endpointv3.ClusterLoadAssignment {
+	return &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{{
+		HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: &corev3.Address{Address: &corev3.Address_SocketAddress{
+			SocketAddress: &corev3.SocketAddress{Address: address, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 80}},
+		}}}},
+	}}}}}
+}
+
+// edsCluster is a cluster with EDS over ADS.
+func edsCluster(name, service string) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name: name, ConnectTimeout: durationpb.New(time.Second), ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+		EdsClusterConfig: &clusterv3.Cluster_EdsClusterConfig{ServiceName: service, EdsConfig: &corev3.ConfigSource{
+			ResourceApiVersion: corev3.ApiVersion_V3, ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}},
+		}},
+	}
+}
+
+// serveGRPC runs a gRPC server until the test ends and returns its address.
+func serveGRPC(t *testing.T, register func(*grpc.Server), opts ...grpc.ServerOption) string {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer(opts...)
+	register(srv)
+	go func() { _ = srv.Serve(lis) }()
+	t.Cleanup(srv.Stop)
+	return lis.Addr().String()
+}
+
+// serveCache runs go-control-plane's server on a cache.
+func serveCache(t *testing.T, c cache.Cache) string {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	srv := server.NewServer(ctx, c, nil)
+	return serveGRPC(t, func(g *grpc.Server) {
+		discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, srv)
+		endpointservice.RegisterEndpointDiscoveryServiceServer(g, srv)
+		clusterservice.RegisterClusterDiscoveryServiceServer(g, srv)
+	})
+}
+
+// snapshotCache holds clusters a and b (its service is svc-b) and their assignments, for node n1.
+func snapshotCache(t *testing.T, ads bool) cache.SnapshotCache {
+	t.Helper()
+	c := cache.NewSnapshotCache(ads, cache.IDHash{}, nil)
+	snap, err := cache.NewSnapshot("1", map[resource.Type][]types.Resource{
+		resource.ClusterType: {edsCluster("a", ""), edsCluster("b", "svc-b"), &clusterv3.Cluster{
+			Name: "st", ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}, LoadAssignment: cla("st", "127.0.0.9"),
+		}},
+		resource.EndpointType: {cla("a", "127.0.0.1"), cla("svc-b", "127.0.0.2")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetSnapshot(context.Background(), "n1", snap); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func testOptions(addr string) Options {
+	return Options{Dial: Dial{Target: addr, Plaintext: true}, Node: &corev3.Node{Id: "n1", Cluster: "c"}, Ack: AckValid}
+}
+
+// summary is what a fetch ended with: name to address of its only endpoint, or what else was answered.
+func summary(tr *Tracker) map[string]string {
+	out := map[string]string{}
+	for _, name := range tr.Names() {
+		switch a := tr.Answer(name); {
+		case a == nil:
+			out[name] = "unanswered"
+		case a.Removed:
+			out[name] = "removed"
+		case a.Error != nil:
+			out[name] = a.Error.String()
+		case a.Resource.Assignment == nil:
+			out[name] = "undecodable"
+		default:
+			out[name] = a.Resource.Assignment.Assignment.GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress().GetAddress()
+		}
+	}
+	return out
+}
+
+// TestFetchFromGoControlPlane fetches over every transport and service from real go-control-plane servers.
+func TestFetchFromGoControlPlane(t *testing.T) {
+	t.Parallel()
+	both := map[string]string{"a": "127.0.0.1", "svc-b": "127.0.0.2"}
+	tests := []struct {
+		name      string
+		ads       bool // mode of the cache
+		transport Transport
+		service   Service
+		names     []string
+		want      map[string]string
+		timeout   time.Duration
+	}{
+		{name: "sotw eds names", transport: SotW, service: ServiceEDS, names: []string{"a", "svc-b"}, want: both},
+		{name: "sotw ads names", transport: SotW, service: ServiceADS, names: []string{"a", "svc-b"}, want: both},
+		{name: "sotw ads from cds", transport: SotW, service: ServiceADS, want: both},
+		{name: "sotw ads from cds, ads cache", ads: true, transport: SotW, service: ServiceADS, want: both},
+		{name: "sotw auto from cds, ads cache", ads: true, transport: SotW, want: both},
+		{name: "sotw eds from cds", transport: SotW, service: ServiceEDS, want: both},
+		{name: "delta eds names", transport: Delta, service: ServiceEDS, names: []string{"svc-b", "a"}, want: both},
+		{name: "delta ads from cds", transport: Delta, service: ServiceADS, want: both},
+		{name: "delta auto names", transport: Delta, names: []string{"a"}, want: map[string]string{"a": "127.0.0.1"}},
+		{name: "unary names", transport: Unary, names: []string{"a"}, want: map[string]string{"a": "127.0.0.1"}},
+		{name: "unary from cds", transport: Unary, want: both},
+		{name: "rest names", transport: REST, names: []string{"a"}, want: map[string]string{"a": "127.0.0.1"}},
+		{name: "rest from cds, ads cache", ads: true, transport: REST, want: both},
+		{
+			name: "a subset of an ads cache is silence", ads: true, transport: SotW, service: ServiceADS, names: []string{"a"},
+			want: map[string]string{"a": "unanswered"}, timeout: 300 * time.Millisecond,
+		},
+		{
+			name: "an unknown name", transport: Delta, service: ServiceADS, names: []string{"a", "nope"},
+			want: map[string]string{"a": "127.0.0.1", "nope": "unanswered"}, timeout: 300 * time.Millisecond,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := snapshotCache(t, tt.ads)
+			addr := ""
+			if tt.transport == REST {
+				addr = serveGateway(t, c)
+			} else {
+				addr = serveCache(t, c)
+			}
+			o := testOptions(addr)
+			o.Transport, o.Service = tt.transport, tt.service
+			timeout := tt.timeout
+			if timeout == 0 {
+				timeout = 10 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			tr, err := Fetch(ctx, o, tt.names, func(*Event) error { return nil })
+			if err != nil && (tt.timeout == 0 || !errors.Is(err, context.DeadlineExceeded)) {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, summary(tr)); diff != "" {
+				t.Errorf("fetched (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// serveGateway runs go-control-plane's REST gateway.
+func serveGateway(t *testing.T, c cache.Cache) string {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	gw := &server.HTTPGateway{Server: server.NewServer(ctx, c, nil)}
+	return serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, code, err := gw.ServeHTTP(r)
+		if err != nil {
+			http.Error(w, err.Error(), code)
+			return
+		}
+		w.WriteHeader(code)
+		_, _ = w.Write(body)
+	}))
+}
+
+func serveHTTP(t *testing.T, h http.Handler) string {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: h}
+	go func() { _ = srv.Serve(lis) }()
+	t.Cleanup(func() { _ = srv.Close() })
+	return lis.Addr().String()
+}

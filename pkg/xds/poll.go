@@ -1,0 +1,187 @@
+package xds
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// pollState is the client's state for one type that is polled: a request has no nonce and no error_detail, so a refusal
+// shows only in that the version stays (http_subscription_impl.cc).
+type pollState struct {
+	typeURL string
+	version string
+}
+
+func (p *pollState) request(node *corev3.Node, names []string) *discoveryv3.DiscoveryRequest {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return &discoveryv3.DiscoveryRequest{VersionInfo: p.version, Node: node, ResourceNames: names, TypeUrl: p.typeURL}
+}
+
+// take keeps the version of an answer that is not refused, also of one without any resource.
+func (p *pollState) take(r *response, refused error, always bool) {
+	if refused == nil || always {
+		p.version = r.version
+	}
+}
+
+// poller asks again and again: for the clusters first, when no names are given, then for their assignments.
+type poller struct {
+	o                Options
+	names            []string
+	follow           bool
+	edsPath, cdsPath string // what ask is called with
+	ask              func(ctx context.Context, path string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error)
+	eds, cds         pollState
+	clusters         *warming
+	exchanges        int
+	fn               func(*Event) error
+	source           eds.Source
+}
+
+func newPoller(o Options, names []string, fn func(*Event) error) *poller {
+	p := &poller{
+		o: o, names: names, follow: len(names) == 0, fn: fn, source: eds.FromSotW,
+		eds: pollState{typeURL: AssignmentURL(o.ResourceVersion)}, cds: pollState{typeURL: ClusterURL(o.ResourceVersion)},
+	}
+	if o.Transport == REST {
+		p.source = eds.FromREST
+	}
+	if p.follow {
+		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters)
+	}
+	return p
+}
+
+func (p *poller) run(ctx context.Context) error {
+	wait := &backoff{rand: p.o.Rand}
+	for {
+		err := p.round(ctx)
+		delay := p.o.RefreshDelay + time.Duration(p.o.Rand.Int64N(int64(p.o.RefreshDelay)))
+		switch cause, stop := splitStop(err); {
+		case stop:
+			return cause
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			wait.reset()
+		case !p.o.Reconnect || !isStreamError(err):
+			return err
+		default:
+			delay = max(delay, wait.next())
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+func isStreamError(err error) bool {
+	var failed *StreamError
+	return errors.As(err, &failed)
+}
+
+// round polls every type once. A failure that is worth another round is a *StreamError and has been reported.
+func (p *poller) round(ctx context.Context) error {
+	if p.follow {
+		if err := p.exchange(ctx, p.cdsPath, &p.cds, nil); err != nil {
+			return err
+		}
+		p.names = p.clusters.names()
+		if len(p.names) == 0 {
+			return nil
+		}
+	}
+	return p.exchange(ctx, p.edsPath, &p.eds, p.names)
+}
+
+func (p *poller) exchange(ctx context.Context, path string, state *pollState, names []string) error {
+	p.exchanges++
+	req := state.request(p.o.Node, names)
+	report := func(ev *Event) error {
+		ev.Time, ev.Stream, ev.Method = p.o.Now(), p.exchanges, path
+		return p.fn(ev)
+	}
+	if err := report(&Event{Kind: Sent, TypeURL: state.typeURL, Names: req.GetResourceNames(), Version: state.version, Request: req}); err != nil {
+		return asStop(err)
+	}
+	callCtx, cancel := context.WithTimeout(ctx, p.o.RequestTimeout)
+	defer cancel()
+	resp, err := p.ask(callCtx, path, req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		retry := time.Duration(-1)
+		if p.o.Reconnect && isStreamError(err) {
+			retry = p.o.RefreshDelay
+		}
+		if ferr := report(&Event{Kind: Closed, Err: err, Retry: retry}); ferr != nil {
+			return asStop(ferr)
+		}
+		return err
+	}
+	if resp == nil {
+		return nil
+	}
+	return p.receive(fromSotW(resp), state, names, report)
+}
+
+// receive judges an answer as Envoy does: everything in it goes to the subscriber, asked for or not.
+func (p *poller) receive(r *response, state *pollState, names []string, report func(*Event) error) error {
+	if r.typeURL == "" {
+		r.typeURL = state.typeURL // Envoy reads the answer as what it asked for
+	}
+	isCDS := state == &p.cds
+	if !isCDS {
+		origin := eds.OriginBootstrap
+		if p.follow {
+			origin = eds.OriginCDS
+		}
+		r.decode(p.source, origin)
+	}
+	ev := &Event{Kind: Received, TypeURL: r.typeURL, Version: r.version, Nonce: r.nonce, ControlPlane: r.controlPlane, Message: r.message, Errors: r.errors}
+	for i := range r.items {
+		r.items[i].Asked = isCDS || slices.Contains(names, r.items[i].Name)
+	}
+	ev.Resources = r.items
+	ev.Refused = refuseSotW(r)
+	if isCDS {
+		for _, item := range r.items {
+			ev.Clusters = append(ev.Clusters, readCluster(item))
+		}
+		markDuplicates(ev.Clusters)
+		p.clusters.update(ev.Clusters, r, p.o.Now())
+		if ev.Refused == nil {
+			ev.Refused = refuseClusters(ev.Clusters)
+		}
+	}
+	nack, stop := splitStop(report(ev))
+	if ev.Refused != nil {
+		nack = ev.Refused
+	}
+	state.take(r, nack, p.o.Ack != AckValid)
+	if stop {
+		return Stop(nil)
+	}
+	return nil
+}
+
+// asStop makes an error of the callback end the polling, whatever its kind.
+func asStop(err error) error {
+	if _, stop := splitStop(err); stop {
+		return err
+	}
+	return Stop(err)
+}

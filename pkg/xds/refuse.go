@@ -1,0 +1,133 @@
+package xds
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
+
+// refuse is what a client says of a response as a whole, before it looks into the resources: the stages 02 to 04 of
+// envoy-eds-rules.md 0.1. The texts are the clients' own. nil: the response is sound.
+func (s *session) refuse(r *response) error {
+	if s.client == diag.GRPC {
+		return refuseGRPC(r)
+	}
+	if r.delta {
+		return s.refuseDelta(r)
+	}
+	return refuseSotW(r)
+}
+
+// refuseSotW follows GrpcMuxImpl::onDiscoveryResponse: resource by resource, whoever asked for it.
+func refuseSotW(r *response) error {
+	for i := range r.items {
+		item := &r.items[i]
+		if item.Any == nil {
+			continue
+		}
+		if !item.Wrapped && item.Any.GetTypeUrl() != r.typeURL {
+			return fmt.Errorf("%s does not match the message-wide type URL %s in DiscoveryResponse %s", item.Any.GetTypeUrl(), r.typeURL, debugText(r.message))
+		}
+		if err := unpackError(item, r.typeURL); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseDelta follows DeltaSubscriptionState::handleGoodResponse; bodies are decoded only for names that are watched.
+func (s *session) refuseDelta(r *response) error {
+	seen := map[string]bool{}
+	for i := range r.items {
+		item := &r.items[i]
+		if seen[item.Name] {
+			return fmt.Errorf("duplicate name %s found among added/updated resources", item.Name)
+		}
+		seen[item.Name] = true
+		if item.Heartbeat {
+			continue
+		}
+		if url := item.Any.GetTypeUrl(); url != r.typeURL {
+			return fmt.Errorf("type URL %s embedded in an individual Any does not match the message-wide type URL %s in DeltaDiscoveryResponse %s", url, r.typeURL, debugText(r.message))
+		}
+	}
+	for _, name := range r.removed {
+		if seen[name] {
+			return fmt.Errorf("duplicate name %s found in the union of added+removed resources", name)
+		}
+		seen[name] = true
+	}
+	for i := range r.items {
+		if r.items[i].Asked {
+			if err := unpackError(&r.items[i], r.typeURL); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func unpackError(item *Resource, typeURL string) error {
+	if item.Err == nil {
+		return nil
+	}
+	return fmt.Errorf("Unable to unpack as %s: %s", strings.TrimPrefix(typeURL, typePrefix), debugText(item.Any))
+}
+
+// refuseGRPC follows grpc-go's DecodeResourceTypeAndName and its collection of errors (grpc-eds.md 1).
+func refuseGRPC(r *response) error {
+	var errs []string
+	for i := range r.items {
+		item := &r.items[i]
+		switch {
+		case item.Any == nil:
+			errs = append(errs, `unexpected resource type: ""`)
+		case item.Any.GetTypeUrl() != r.typeURL:
+			errs = append(errs, fmt.Sprintf("unexpected resource type: %q", item.Any.GetTypeUrl()))
+		case item.Err != nil:
+			errs = append(errs, "failed to unmarshal resource: "+item.Err.Error())
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errors.New(`error parsing "EndpointsResource" response: top level errors: ` + strings.Join(errs, "\n"))
+}
+
+// refuseNames is stage 09 for what the wrapper says: an assignment must have the name that its watch expects. It comes
+// after the constraints, which the callback checks.
+func (s *session) refuseNames(r *response) error {
+	if s.client == diag.GRPC || r.typeURL != s.edsURL {
+		return nil
+	}
+	for i := range r.items {
+		item := &r.items[i]
+		if !item.Asked || item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
+			continue
+		}
+		inner := ""
+		if item.Assignment != nil {
+			inner = item.Assignment.Assignment.GetClusterName()
+		}
+		if inner != item.Name {
+			return fmt.Errorf("Unexpected EDS cluster (expecting %s): %s", item.Name, inner)
+		}
+	}
+	return nil
+}
+
+// refuseClusters is what Envoy says of the clusters of a CDS response that it does not take (cds_api_helper.cc).
+func refuseClusters(clusters []Cluster) error {
+	var texts []string
+	for _, c := range clusters {
+		if c.Err != nil {
+			texts = append(texts, c.Name+": "+c.Err.Error())
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return errors.New("Error adding/updating cluster(s) " + strings.Join(texts, ", "))
+}

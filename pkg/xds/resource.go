@@ -1,0 +1,156 @@
+package xds
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// response is a response of either variant, taken apart but not judged.
+type response struct {
+	message      proto.Message
+	delta        bool
+	typeURL      string
+	version      string
+	nonce        string
+	controlPlane string
+	items        []Resource
+	removed      []string
+	errors       []NamedError
+}
+
+func fromSotW(m *discoveryv3.DiscoveryResponse) *response {
+	r := &response{
+		message: m, typeURL: m.GetTypeUrl(), version: m.GetVersionInfo(), nonce: m.GetNonce(),
+		controlPlane: m.GetControlPlane().GetIdentifier(), errors: namedErrors(m.GetResourceErrors()),
+	}
+	r.items = make([]Resource, len(m.GetResources()))
+	for i, any := range m.GetResources() {
+		r.items[i] = fromAny(any, m.GetVersionInfo())
+	}
+	return r
+}
+
+func fromDelta(m *discoveryv3.DeltaDiscoveryResponse) *response {
+	r := &response{
+		message: m, delta: true, typeURL: m.GetTypeUrl(), version: m.GetSystemVersionInfo(), nonce: m.GetNonce(),
+		controlPlane: m.GetControlPlane().GetIdentifier(), errors: namedErrors(m.GetResourceErrors()),
+		removed: append([]string(nil), m.GetRemovedResources()...),
+	}
+	for _, n := range m.GetRemovedResourceNames() {
+		r.removed = append(r.removed, n.GetName())
+	}
+	r.items = make([]Resource, len(m.GetResources()))
+	for i, w := range m.GetResources() {
+		r.items[i] = fromWrapper(w)
+	}
+	return r
+}
+
+func namedErrors(list []*discoveryv3.ResourceError) []NamedError {
+	var out []NamedError
+	for _, e := range list {
+		out = append(out, NamedError{
+			Name: e.GetResourceName().GetName(), Code: codes.Code(e.GetErrorDetail().GetCode()), Message: e.GetErrorDetail().GetMessage(),
+		})
+	}
+	return out
+}
+
+// fromAny reads one resource of a state-of-the-world response: plain, or in a Resource wrapper.
+func fromAny(any *anypb.Any, version string) Resource {
+	if !isWrapper(any.GetTypeUrl()) {
+		return Resource{Name: firstString(any.GetValue()), Version: version, Any: any}
+	}
+	var w discoveryv3.Resource
+	if err := proto.Unmarshal(any.GetValue(), &w); err != nil {
+		return Resource{Any: any, Wrapped: true, Err: fmt.Errorf("unpack the wrapper: %w", err)}
+	}
+	out := fromWrapper(&w)
+	out.Version = version // the wrapper's own is never used in this variant
+	return out
+}
+
+func fromWrapper(w *discoveryv3.Resource) Resource {
+	name := w.GetName()
+	if name == "" {
+		name = w.GetResourceName().GetName()
+	}
+	return Resource{
+		Name: name, Version: w.GetVersion(), Any: w.GetResource(), Wrapped: true, TTL: w.GetTtl().AsDuration(),
+		Heartbeat: w.GetResource() == nil,
+	}
+}
+
+// firstString is the value of field 1 of a message when that is a string: cluster_name of an assignment, name of a
+// cluster. The last occurrence counts, as in protobuf. It avoids decoding what nobody asked for.
+func firstString(b []byte) string {
+	out := ""
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return out
+		}
+		b = b[n:]
+		if num == 1 && typ == protowire.BytesType {
+			v, n := protowire.ConsumeBytes(b)
+			if n < 0 || !utf8.Valid(v) {
+				return out
+			}
+			out = string(v)
+			b = b[n:]
+			continue
+		}
+		if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+			return out
+		}
+		b = b[n:]
+	}
+	return out
+}
+
+// decode fills Assignment or Err of every resource that has a body. source is how the response came.
+func (r *response) decode(source eds.Source, origin eds.Origin) {
+	names := make([]string, len(r.items))
+	for i := range r.items {
+		names[i] = r.items[i].Name
+	}
+	for i := range r.items {
+		item := &r.items[i]
+		if item.Any == nil || item.Err != nil {
+			continue
+		}
+		v, ok := eds.VersionOfURL(item.Any.GetTypeUrl())
+		if !ok {
+			continue
+		}
+		original := eds.NewAssignment(v)
+		if item.Err = proto.Unmarshal(item.Any.GetValue(), original); item.Err != nil {
+			continue
+		}
+		var cla *endpointv3.ClusterLoadAssignment
+		if cla, _, item.Err = eds.Upgrade(original); item.Err != nil {
+			continue
+		}
+		shape := eds.ShapeResponse
+		if r.delta {
+			shape = eds.ShapeDeltaResponse
+		}
+		item.Assignment = &eds.Resource{
+			Name: cla.GetClusterName(), APIVersion: v, Shape: shape, Source: source, Origin: origin,
+			Assignment: cla, Original: original,
+			Response: &eds.Response{
+				TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Index: i,
+				AnyURL: item.Any.GetTypeUrl(), Wrapped: item.Wrapped, WrapName: item.Name, Version: item.Version,
+			},
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package xds
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// watchREST polls over HTTP as Envoy's HttpSubscriptionImpl does: the request as JSON with the names of the proto
+// fields, 304 when nothing changed.
+func watchREST(ctx context.Context, o Options, names []string, fn func(*Event) error) error {
+	client, base, err := o.Dial.httpClient()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	p := newPoller(o, names, fn)
+	prefix := base + "/" + namesOf(o.TransportVersion).rest
+	p.edsPath, p.cdsPath = prefix+"/discovery:endpoints", prefix+"/discovery:clusters"
+	p.ask = func(ctx context.Context, url string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error) {
+		return o.Dial.post(ctx, client, url, req)
+	}
+	return p.run(ctx)
+}
+
+// httpClient returns a client for the target, and the scheme and host of its URLs.
+func (d *Dial) httpClient() (*http.Client, string, error) {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
+	base := "http://" + d.Target
+	if path, ok := strings.CutPrefix(d.Target, "unix:"); ok {
+		base = "http://localhost"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", strings.TrimPrefix(path, "//"))
+		}
+	}
+	if !d.Plaintext {
+		cfg, err := d.tlsConfig()
+		if err != nil {
+			return nil, "", err
+		}
+		transport.TLSClientConfig = cfg
+		base = "https" + strings.TrimPrefix(base, "http")
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return client, base, nil
+}
+
+// requestJSON is the body of a poll: compact, since protojson's spaces vary from build to build.
+func requestJSON(req *discoveryv3.DiscoveryRequest) ([]byte, error) {
+	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("write the request as JSON: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		return nil, fmt.Errorf("write the request as JSON: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// post makes one poll. It returns nil without an error when nothing changed.
+func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error) {
+	body, err := requestJSON(req)
+	if err != nil {
+		return nil, err
+	}
+	hr, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask %q: %w", url, err)
+	}
+	md, err := d.headers()
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range md {
+		for _, v := range values {
+			hr.Header.Add(name, v)
+		}
+	}
+	hr.Header.Set("Content-Type", "application/json")
+	hr.Header.Set("User-Agent", d.UserAgent)
+	if d.Authority != "" {
+		hr.Host = d.Authority
+	}
+	resp, err := client.Do(hr)
+	if err != nil {
+		return nil, httpError(url, err)
+	}
+	defer resp.Body.Close()
+	limit := int64(d.MaxMsgSize)
+	if limit == 0 {
+		limit = defaultMaxMsgSize
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, httpError(url, err)
+	case int64(len(data)) > limit:
+		return nil, &StreamError{Method: url, Code: codes.ResourceExhausted, Text: fmt.Sprintf("the response is larger than %d bytes", limit)}
+	case resp.StatusCode == http.StatusNotModified:
+		return nil, nil
+	case resp.StatusCode != http.StatusOK:
+		return nil, &StreamError{Method: url, Code: codes.Unknown, HTTP: resp.StatusCode, Text: statusText(resp, data)}
+	}
+	return parseREST(url, data)
+}
+
+// parseREST reads the body of a good answer: names of fields in both spellings, unknown fields left out.
+func parseREST(url string, data []byte) (*discoveryv3.DiscoveryResponse, error) {
+	out := &discoveryv3.DiscoveryResponse{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, out); err != nil {
+		text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
+		return nil, &StreamError{Method: url, Code: codes.Internal, Text: "the answer is no DiscoveryResponse in JSON: " + strings.TrimPrefix(text, "proto: ")}
+	}
+	return out, nil
+}
+
+// statusText is what a server says beside an HTTP status, in one short line.
+func statusText(resp *http.Response, body []byte) string {
+	if loc := resp.Header.Get("Location"); loc != "" && resp.StatusCode/100 == 3 {
+		return fmt.Sprintf("it redirects to %q, which Envoy does not follow", loc)
+	}
+	text := strings.Join(strings.Fields(string(body)), " ")
+	if text == "" {
+		return http.StatusText(resp.StatusCode)
+	}
+	if len(text) > 200 {
+		text = text[:200] + "..."
+	}
+	return text
+}
+
+// httpError takes the URL out of net/http's errors: they repeat it.
+func httpError(target string, err error) error {
+	code := codes.Unavailable
+	if errors.Is(err, context.DeadlineExceeded) {
+		code = codes.DeadlineExceeded
+	}
+	text := err.Error()
+	if inner := errors.Unwrap(err); inner != nil {
+		text = inner.Error()
+	}
+	return &StreamError{Method: target, Code: code, Text: text}
+}

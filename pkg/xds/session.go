@@ -1,0 +1,284 @@
+package xds
+
+import (
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// session is the state of one client towards one server over all its streams: pure, driven by its owner. Messages and
+// the clock go in (opened, receive, tick), requests come out of drain in the order in which Envoy sends them.
+type session struct {
+	delta    bool
+	ads      bool // clusters and endpoints share a stream: the ACK of CDS waits for warming clusters
+	follow   bool // the names come from CDS
+	client   diag.Client
+	ack      AckMode
+	node     *corev3.Node
+	nodeOnce bool
+
+	edsURL, cdsURL string
+	eds, cds       subscription    // cds is nil unless follow
+	warm           *warming        // the clusters of CDS; nil unless follow
+	fixed          map[string]bool // names, unless follow
+	ttl            map[string]time.Time
+	greeted        map[string]bool // type URLs after which the stream has had its node
+	out            []outgoing
+}
+
+// outgoing is one request to send, on the stream of its type.
+type outgoing struct {
+	typeURL string
+	msg     proto.Message
+	ack     Ack
+	detail  *status.Status
+}
+
+func newSession(o Options, names []string, ads bool) *session {
+	s := &session{
+		delta: o.Transport == Delta, ads: ads, follow: len(names) == 0, client: o.Client, ack: o.Ack, node: o.Node, nodeOnce: o.NodeOnce,
+		edsURL: AssignmentURL(o.ResourceVersion), cdsURL: ClusterURL(o.ResourceVersion),
+		fixed: map[string]bool{}, ttl: map[string]time.Time{}, greeted: map[string]bool{},
+	}
+	for _, name := range names {
+		s.fixed[name] = true
+	}
+	s.eds = s.subscription(s.edsURL, false)
+	if s.follow {
+		s.cds = s.subscription(s.cdsURL, true)
+		s.warm = newWarming(o.FetchTimeout, o.StaticClusters)
+	} else {
+		s.eds.setNames(names)
+	}
+	return s
+}
+
+func (s *session) subscription(url string, wildcard bool) subscription {
+	if s.delta {
+		return newDeltaSubscription(url, wildcard)
+	}
+	return &sotwSubscription{typeURL: url}
+}
+
+// opened starts the exchange on a new stream that carries the given types: in the order of their first subscription,
+// with what was accepted before and without nonces.
+func (s *session) opened(typeURLs ...string) {
+	for _, url := range typeURLs {
+		delete(s.greeted, s.streamOf(url))
+	}
+	for _, url := range typeURLs {
+		switch {
+		case url == s.cdsURL && s.follow:
+			s.cds.open()
+			s.flush(s.cds)
+		case url == s.edsURL && (!s.follow || s.warm.begun):
+			s.eds.open()
+			s.flush(s.eds)
+		}
+	}
+}
+
+// streamOf names the stream of a type: one for all in ADS.
+func (s *session) streamOf(typeURL string) string {
+	if s.ads {
+		return ""
+	}
+	return typeURL
+}
+
+// flush moves what a subscription has to say into out.
+func (s *session) flush(sub subscription) {
+	for {
+		msg, ack := sub.next()
+		if msg == nil {
+			return
+		}
+		s.emit(msg, ack)
+	}
+}
+
+func (s *session) emit(msg proto.Message, ack Ack) {
+	o := outgoing{msg: msg, ack: ack}
+	var node **corev3.Node
+	switch m := msg.(type) {
+	case *discoveryv3.DiscoveryRequest:
+		o.typeURL, o.detail, node = m.GetTypeUrl(), m.GetErrorDetail(), &m.Node
+	case *discoveryv3.DeltaDiscoveryRequest:
+		o.typeURL, o.detail, node = m.GetTypeUrl(), m.GetErrorDetail(), &m.Node
+	}
+	if stream := s.streamOf(o.typeURL); !s.nodeOnce || !s.greeted[stream] {
+		s.greeted[stream] = true
+		*node = s.node
+	}
+	s.out = append(s.out, o)
+}
+
+// drain returns the requests that are due and forgets them.
+func (s *session) drain() []outgoing {
+	out := s.out
+	s.out = nil
+	return out
+}
+
+// wants tells whether a name is subscribed.
+func (s *session) wants(name string) bool {
+	if !s.follow {
+		return s.fixed[name]
+	}
+	return s.warm.wants(name)
+}
+
+// receive takes a response: it fills the event, asks check what it thinks of it, and queues the answer. A type that
+// nobody subscribed gets neither: ok is false.
+func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Event) error) (stop, ok bool) {
+	isCDS := s.follow && r.typeURL == s.cdsURL
+	if !isCDS && (r.typeURL != s.edsURL || s.follow && !s.warm.begun) {
+		return false, false
+	}
+	sub := s.eds
+	asked := s.wants
+	if isCDS {
+		sub, asked = s.cds, func(string) bool { return true }
+	} else {
+		r.decode(s.source(), s.origin())
+	}
+	s.fill(r, ev, asked, sub)
+	refused := s.refuse(r)
+	if isCDS {
+		return s.receiveCDS(r, refused, now, ev, check), true
+	}
+	ev.Refused = refused
+	nack, stop := splitStop(check(ev))
+	if refused == nil && nack == nil {
+		refused = s.refuseNames(r)
+	} else if refused == nil {
+		refused = nack
+	}
+	accepted := refused == nil || s.ack != AckValid
+	if !s.delta {
+		s.eds.pause(true)
+	}
+	if accepted || s.client == diag.GRPC {
+		s.taken(r, now)
+	}
+	s.eds.take(r, asked, s.status(refused), s.ack != AckNever)
+	s.eds.pause(false)
+	s.flush(s.eds)
+	return stop, true
+}
+
+// taken applies the good news of an EDS response: clusters that waited for it are warm, timers start anew.
+func (s *session) taken(r *response, now time.Time) {
+	names := map[string]bool{}
+	for i := range r.items {
+		item := &r.items[i]
+		if !item.Asked {
+			continue
+		}
+		names[item.Name] = true
+		delete(s.ttl, item.Name)
+		if item.TTL > 0 {
+			s.ttl[item.Name] = now.Add(item.TTL)
+		}
+	}
+	for _, name := range r.removed {
+		names[name] = true
+	}
+	if s.follow {
+		s.warm.answered(names)
+		s.afterWarming()
+	}
+}
+
+// afterWarming updates the names and lets a CDS answer go that waited for the last warming cluster.
+func (s *session) afterWarming() {
+	if s.warm.changed() {
+		s.eds.setNames(s.warm.names())
+		s.eds.touch()
+		s.flush(s.eds)
+	}
+	s.cds.pause(s.ads && s.warm.isWarming())
+	s.flush(s.cds)
+}
+
+func (s *session) receiveCDS(r *response, refused error, now time.Time, ev *Event, check func(*Event) error) (stop bool) {
+	var clusters []Cluster
+	for _, item := range r.items {
+		if item.Any != nil {
+			clusters = append(clusters, readCluster(item))
+		}
+	}
+	markDuplicates(clusters)
+	ev.Clusters = clusters
+	whole := refused != nil
+	if refused == nil {
+		refused = refuseClusters(clusters)
+	}
+	ev.Refused = refused
+	nack, stop := splitStop(check(ev))
+	if refused == nil {
+		refused = nack
+	}
+	if !whole {
+		s.eds.pause(true)
+		s.warm.update(clusters, r, now)
+		s.eds.pause(false)
+	}
+	if s.warm.changed() {
+		s.eds.setNames(s.warm.names())
+		s.eds.touch()
+	}
+	s.flush(s.eds)
+	s.cds.pause(s.ads && s.warm.isWarming())
+	s.cds.take(r, func(string) bool { return true }, s.status(refused), s.ack != AckNever)
+	s.flush(s.cds)
+	return stop
+}
+
+// status is the error_detail for a refusal; nil when the response is accepted, by its merit or by --ack.
+func (s *session) status(refused error) *status.Status {
+	if refused == nil || s.ack != AckValid {
+		return nil
+	}
+	if s.client == diag.GRPC {
+		return &status.Status{Code: int32(codes.InvalidArgument), Message: refused.Error()}
+	}
+	return &status.Status{Code: int32(codes.Internal), Message: truncateDetail(refused.Error())}
+}
+
+func (s *session) fill(r *response, ev *Event, asked func(string) bool, sub subscription) {
+	ev.Kind, ev.TypeURL, ev.Version, ev.Nonce, ev.ControlPlane = Received, r.typeURL, r.version, r.nonce, r.controlPlane
+	ev.Message, ev.Removed, ev.Errors = r.message, r.removed, r.errors
+	for i := range r.items {
+		item := &r.items[i]
+		item.Asked = asked(item.Name)
+		if held, ok := sub.holds(item.Name); item.Heartbeat && (!ok || held != item.Version) {
+			item.Heartbeat = false // no body, and no version that is held: Envoy decodes an empty message
+		}
+	}
+	ev.Resources = r.items
+}
+
+// isHeartbeat tells whether a body-less resource was recognised as one.
+func (s *session) isHeartbeat(item *Resource) bool { return item.Heartbeat }
+
+func (s *session) source() eds.Source {
+	if s.delta {
+		return eds.FromDelta
+	}
+	return eds.FromSotW
+}
+
+func (s *session) origin() eds.Origin {
+	if s.follow {
+		return eds.OriginCDS
+	}
+	return eds.OriginBootstrap
+}

@@ -1,0 +1,85 @@
+package xds
+
+import (
+	"slices"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// subscription is the client's state for one type URL: what it wants, what it holds and what it owes an answer.
+// The two variants of the protocol implement it. next returns the requests that are due, one at a time, and nil when
+// there is none or the type is paused.
+type subscription interface {
+	setNames(names []string)
+	touch()
+	open()
+	pause(bool)
+	take(r *response, asked func(string) bool, nack *status.Status, answer bool)
+	holds(name string) (version string, ok bool)
+	drop(name string)
+	next() (msg proto.Message, ack Ack)
+}
+
+// sotwSubscription follows Envoy's GrpcMuxImpl (source/extensions/config_subscription/grpc/grpc_mux_impl.cc): there is
+// one request, built from the newest state whenever something changed, and a paused type sends it once when it is
+// resumed. So an ACK that is held back and a new list of names become one message.
+type sotwSubscription struct {
+	typeURL string
+	names   []string
+	version string // last accepted, survives the stream; advances also when none of the names was in the response
+	nonce   string // last received on this stream
+	detail  *status.Status
+	pending bool
+	owed    Ack // what the pending request answers
+	paused  bool
+}
+
+func (s *sotwSubscription) setNames(names []string) {
+	if !slices.Equal(s.names, names) {
+		s.names = slices.Clone(names)
+		s.pending = true
+	}
+}
+
+// touch asks again with unchanged names: Envoy does so whenever a watch came or went, also when the set of names is
+// the same as before.
+func (s *sotwSubscription) touch() { s.pending = true }
+
+func (s *sotwSubscription) open() {
+	s.nonce, s.detail, s.owed, s.pending = "", nil, NoAck, true
+}
+
+func (s *sotwSubscription) pause(on bool) { s.paused = on }
+
+func (s *sotwSubscription) take(r *response, _ func(string) bool, nack *status.Status, answer bool) {
+	s.nonce = r.nonce
+	if nack == nil {
+		s.version = r.version
+	}
+	if !answer {
+		return
+	}
+	s.pending, s.detail, s.owed = true, nack, ACK
+	if nack != nil {
+		s.owed = NACK
+	}
+}
+
+// holds is about heartbeats: in this variant the version of a resource is that of the last accepted response.
+func (s *sotwSubscription) holds(string) (string, bool) { return s.version, true }
+
+func (s *sotwSubscription) drop(string) {}
+
+func (s *sotwSubscription) next() (proto.Message, Ack) {
+	if !s.pending || s.paused {
+		return nil, NoAck
+	}
+	req := &discoveryv3.DiscoveryRequest{
+		TypeUrl: s.typeURL, ResourceNames: slices.Clone(s.names), VersionInfo: s.version, ResponseNonce: s.nonce, ErrorDetail: s.detail,
+	}
+	ack := s.owed
+	s.pending, s.detail, s.owed = false, nil, NoAck
+	return req, ack
+}
