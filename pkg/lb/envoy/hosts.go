@@ -43,15 +43,15 @@ type level struct {
 }
 
 // collect flattens the groups. Of the copies of an address in an EDS assignment the first stays, wherever it stands
-// (eds.cc, updateLocalityEndpoints); STATIC clusters keep all.
-func collect(groups []Group, static bool) []host {
+// (eds.cc, updateLocalityEndpoints); STATIC clusters keep all (keepCopies).
+func collect(groups []Group, keepCopies bool) []host {
 	n := 0
 	for i := range groups {
 		n += len(groups[i].Endpoints)
 	}
 	hosts := make([]host, 0, n)
 	var seen map[string]struct{}
-	if !static {
+	if !keepCopies {
 		seen = make(map[string]struct{}, n)
 	}
 	for g := range groups {
@@ -59,7 +59,7 @@ func collect(groups []Group, static bool) []host {
 			e := &groups[g].Endpoints[i]
 			h := host{Endpoint: e, group: int32(g), index: int32(i), priority: groups[g].Priority,
 				weight: e.HostWeight(), class: e.Class(), excluded: e.Excluded()}
-			if !static {
+			if !keepCopies {
 				before := len(seen)
 				seen[e.Address] = struct{}{}
 				h.duplicate = len(seen) == before
@@ -189,8 +189,8 @@ func (lv *level) counts(hosts []host) Counts {
 }
 
 // CountPriorities is the counts of each priority of an assignment, for PriorityLoads.
-func CountPriorities(groups []Group, static bool) []Counts {
-	hosts := collect(groups, static)
+func CountPriorities(groups []Group, keepCopies bool) []Counts {
+	hosts := collect(groups, keepCopies)
 	levels := arrange(groups, hosts, nil)
 	counts := make([]Counts, len(levels))
 	for i := range levels {

@@ -9,8 +9,9 @@ const Newest Version = 40
 // Input is a cluster with its assignment and all else that decides where requests go.
 type Input struct {
 	Version Version
-	// Static: the assignment is the load_assignment of a STATIC cluster. Copies of an address stay, and hash policies take
-	// the priorities one after the other even in 1.40.
+	// KeepCopies: copies of an address stay, as in STATIC and DNS clusters; EDS clusters keep the first.
+	KeepCopies bool
+	// Static: the cluster is STATIC, where hash policies take the priorities one after the other even in 1.40.
 	Static bool
 	// AsDocumented follows the API's documentation where Envoy does not: drop categories compose.
 	AsDocumented bool
@@ -128,6 +129,6 @@ const (
 // Local is the local cluster of zone-aware routing; only its priority 0 counts.
 type Local struct {
 	Groups []Group
-	// Static: see Input.Static.
+	// Static: copies of an address stay.
 	Static bool
 }

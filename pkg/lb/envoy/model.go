@@ -59,7 +59,7 @@ func Build(in Input) (*Model, error) {
 	}
 	m := &Model{in: &in}
 	m.drops, m.dropped, m.rejected = in.drops()
-	m.hosts = collect(in.Groups, in.Static)
+	m.hosts = collect(in.Groups, in.KeepCopies)
 	m.full = arrange(in.Groups, m.hosts, in.NodeLocality)
 	attempts, reason := m.attempts()
 	m.subset = SubsetResult{Used: in.Policy.Subset != nil, Reason: reason}

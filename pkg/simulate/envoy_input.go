@@ -1,0 +1,158 @@
+package simulate
+
+import (
+	"math"
+	"strconv"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
+)
+
+// envoyContext is what decides where requests go beside the assignment. The zero value is a cluster without any
+// configuration, under the newest Envoy.
+type envoyContext struct {
+	version      int
+	asDocumented bool
+	// keepCopies: the cluster is STATIC or takes names from DNS, where copies of an address stay.
+	keepCopies bool
+	static     bool // the cluster is STATIC
+
+	cluster *clusterv3.Cluster // nil is one without configuration
+	runtime map[string]string
+
+	nodeLocality *corev3.Locality
+	local        *endpointv3.ClusterLoadAssignment // of the local cluster; nil turns zone-aware routing off
+	localStatic  bool
+	match        map[string]any
+
+	panicThreshold         *float64 // percent, over the cluster's
+	overprovisioningFactor *uint32  // percent, over the assignment's
+	localityWeighted       *bool    // over the policy's
+}
+
+// envoyInput turns protos into the input of Envoy's model. Its groups and endpoints keep their places.
+func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Input {
+	if c.version == 0 {
+		c.version = newestEnvoy
+	}
+	config := eds.EnvoyPolicy(c.cluster, c.version)
+	in := envoy.Input{
+		Version:                envoy.Version(c.version),
+		Static:                 c.static,
+		KeepCopies:             c.keepCopies || c.static,
+		AsDocumented:           c.asDocumented,
+		OverprovisioningFactor: cla.GetPolicy().GetOverprovisioningFactor().GetValue(),
+		WeightedPriorityHealth: cla.GetPolicy().GetWeightedPriorityHealth(),
+		Policy:                 envoyPolicy(&config),
+		HealthyPanicThreshold:  config.HealthyPanicThreshold,
+		Runtime:                envoyRuntime(c.runtime),
+		DropLimitPercent:       runtimeInteger(c.runtime, "load_balancing_policy.drop_overload_limit"),
+		NodeLocality:           envoyLocality(c.nodeLocality),
+		Match:                  c.match,
+	}
+	if c.panicThreshold != nil {
+		in.HealthyPanicThreshold = c.panicThreshold
+	}
+	if c.overprovisioningFactor != nil {
+		in.OverprovisioningFactor = *c.overprovisioningFactor
+	}
+	if c.localityWeighted != nil {
+		in.Policy.LocalityWeighted = *c.localityWeighted
+	}
+	for _, d := range cla.GetPolicy().GetDropOverloads() {
+		p := d.GetDropPercentage()
+		in.Drops = append(in.Drops, envoy.Drop{Category: d.GetCategory(), Numerator: p.GetNumerator(),
+			Denominator: denominator(p.GetDenominator().Number())})
+	}
+	in.Groups = envoyGroups(cla, in.Policy.Subset != nil)
+	if c.local != nil {
+		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), Static: c.localStatic}
+	}
+	return in
+}
+
+// envoyGroups turns localities and endpoints into those of the model. Metadata is read only for subsets.
+func envoyGroups(cla *endpointv3.ClusterLoadAssignment, metadata bool) []envoy.Group {
+	groups := make([]envoy.Group, len(cla.GetEndpoints()))
+	for i, group := range cla.GetEndpoints() {
+		g := &groups[i]
+		g.Priority, g.Locality, g.Weight = group.GetPriority(), envoyLocality(group.GetLocality()), group.GetLoadBalancingWeight().GetValue()
+		g.Endpoints = make([]envoy.Endpoint, len(group.GetLbEndpoints()))
+		for j, e := range group.GetLbEndpoints() {
+			out := &g.Endpoints[j]
+			address := e.GetEndpoint().GetAddress()
+			out.Address, out.Hostname = EnvoyAddress(address), e.GetEndpoint().GetHostname()
+			out.Weight, out.Health = e.GetLoadBalancingWeight().GetValue(), envoy.Health(e.GetHealthStatus())
+			out.HashKey = hashKey(e.GetMetadata())
+			if labels := e.GetMetadata().GetFilterMetadata()["envoy.lb"]; metadata && labels != nil {
+				out.Metadata = labels.AsMap()
+			}
+		}
+	}
+	return groups
+}
+
+func envoyLocality(l *corev3.Locality) *envoy.Locality {
+	if l == nil {
+		return nil
+	}
+	return &envoy.Locality{Region: l.GetRegion(), Zone: l.GetZone(), SubZone: l.GetSubZone()}
+}
+
+// envoyPolicy flattens the chain of policies: override_host passes on to its fallback policy, wrr_locality turns locality
+// weights on, subset filters the hosts, and load_aware_locality chooses a locality for the policy inside it.
+func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
+	picker := config.Picker()
+	p := envoy.Policy{
+		Name:             envoy.Name(picker.Name),
+		LocalityWeighted: config.LocalityWeights(),
+		ZoneAware: envoy.ZoneAware{
+			RoutingEnabled: picker.ZoneAware.RoutingEnabled, MinClusterSize: picker.ZoneAware.MinClusterSize,
+			FailTrafficOnPanic: picker.ZoneAware.FailTrafficOnPanic, ForceLocalZoneMinSize: picker.ZoneAware.ForceLocalZoneMinSize,
+			ByWeight: picker.ZoneAware.ByWeight,
+		},
+		LeastRequest: envoy.LeastChoices{FullScan: picker.FullScan, ActiveRequestBias: picker.ActiveRequestBias},
+	}
+	if picker.ChoiceCount != nil {
+		p.LeastRequest.ChoiceCount = *picker.ChoiceCount
+	}
+	if s := picker.SlowStart; s != nil {
+		p.SlowStart = envoy.SlowStart{WindowMillis: s.WindowMillis, Aggression: s.Aggression, MinWeightPercent: s.MinWeightPercent}
+	}
+	if picker.Hash != nil {
+		p.Hash = envoyHash(picker.Hash)
+	}
+	if aware := config.Find("load_aware_locality"); aware != nil {
+		p.Name, p.Endpoint, p.RemoteProbeFraction = envoy.LoadAwareLocality, p.Name, aware.RemoteProbeFraction
+	}
+	if subset := config.Find("subset"); subset != nil {
+		p.Subset = envoySubset(subset.Subset)
+	}
+	return p
+}
+
+// envoyRuntime reads the keys that load balancing asks for.
+func envoyRuntime(runtime map[string]string) envoy.Runtime {
+	off := func(guard string) bool { return runtime["envoy.reloadable_features."+guard] == "false" }
+	return envoy.Runtime{
+		HealthyPanicThreshold: runtimeInteger(runtime, "upstream.healthy_panic_threshold"),
+		ZoneRoutingEnabled:    runtimeInteger(runtime, "upstream.zone_routing.enabled"),
+		MinClusterSize:        runtimeInteger(runtime, "upstream.zone_routing.min_cluster_size"),
+		ForceLocalZoneMinSize: runtimeInteger(runtime, "upstream.zone_routing.force_local_zone.min_size"),
+		LevelByLevel:          off("enable_batch_aware_update") || off("coalesce_lb_rebuilds_on_batch_update"),
+	}
+}
+
+// runtimeInteger is a key's value as Envoy reads it: a number, cut off to an integer; nil when it is absent, negative or
+// no number (runtime_impl.cc, SnapshotImpl::parseEntryDoubleValue).
+func runtimeInteger(runtime map[string]string, key string) *uint64 {
+	f, err := strconv.ParseFloat(runtime[key], 64)
+	if err != nil || math.IsNaN(f) || f < 0 || f >= math.MaxUint64 {
+		return nil
+	}
+	return new(uint64(f))
+}
