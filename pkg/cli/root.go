@@ -165,7 +165,7 @@ func flagValueError(name, value string, why error) error {
 	var number *strconv.NumError
 	switch {
 	case errors.Is(why, strconv.ErrSyntax):
-		why = errors.New("does not have the form of the value")
+		why = errors.New("not a valid value")
 	case errors.As(why, &number):
 		why = number.Err
 	}

@@ -60,14 +60,16 @@ func printVersion(env *Env, output string) error {
 	return err
 }
 
-// BuildVersion is the version that the module's build information tells.
-func BuildVersion() Version {
+// BuildVersion is the version that the linker was told, else that of the module's build information.
+func BuildVersion(linked string) Version {
 	v := Version{Number: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
-	if number := strings.TrimPrefix(info.Main.Version, "v"); number != "" && number != "(devel)" {
+	if linked != "" {
+		v.Number = strings.TrimPrefix(linked, "v")
+	} else if number := strings.TrimPrefix(info.Main.Version, "v"); number != "" && number != "(devel)" {
 		v.Number = number
 	}
 	for _, s := range info.Settings {
