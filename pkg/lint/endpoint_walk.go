@@ -32,6 +32,8 @@ type walk struct {
 	seen     seenAddresses
 	families families
 	hashKeys hashKeys
+	sums     weightSums
+	traffic  traffic
 	once     map[string]bool // advice that is given once for an assignment
 }
 
@@ -48,22 +50,30 @@ func endpointChecks(c *Context, report func(diag.Problem)) {
 	}
 	w.seen.init(c.Resource.Assignment)
 	w.hashKeys.init(c)
+	w.sums.init()
+	w.traffic.weights = map[uint32]uint32{}
 	for i, group := range c.Resource.Assignment.GetEndpoints() {
 		w.group = i
+		w.sums.nextLocality()
 		w.seen.grpcTakes = group.GetLoadBalancingWeight().GetValue() != 0
 		for j, end := range group.GetLbEndpoints() {
 			w.index, w.end = j, end
-			w.endpoint()
+			w.endpoint(group.GetPriority())
 		}
 	}
 	w.families.report(&w)
+	w.hostWeightSums()
+	w.trafficChecks()
 }
 
-func (w *walk) endpoint() {
+func (w *walk) endpoint(priority uint32) {
 	main := w.addresses()
-	if !w.duplicates(main) || !w.eds {
+	dropped := w.duplicates(main) && w.eds
+	if !dropped {
 		w.host(main)
 	}
+	w.sums.add(w, priority, dropped)
+	w.traffic.add(w, priority, dropped)
 	w.fields()
 	w.hashKeys.add(w)
 }
