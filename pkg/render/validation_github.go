@@ -25,7 +25,7 @@ func validationGitHub(w io.Writer, v *Validation, _ Options) error {
 				fmt.Fprintf(out, ",endColumn=%d", s.End.Column)
 			}
 		}
-		fmt.Fprintf(out, ",title=%s::%s\n", escapeProperty(f.Rule), escapeData(details(f)))
+		fmt.Fprintf(out, ",title=%s::%s\n", escapeProperty(f.Rule), escapeData(printable(details(f))))
 	}
 	return out.Flush()
 }
