@@ -82,13 +82,25 @@ type Resource struct {
 
 	// Problems are what the decoder found, in document order.
 	Problems []diag.Problem
+	// Around are what the decoder found in the text around the assignment (its response, its bootstrap, the whole file).
+	// They count for the verdict of every resource of that text; as a finding each is reported once, for the first.
+	Around []diag.Problem
 	// Unreadable: text that Envoy's reader refuses, so that no client ever gets a resource (gRPC: not_applicable).
 	Unreadable bool
 
-	// Absent: there is no assignment; the entry stands for a file or a response that holds none, so that its problems
-	// (syntax, eds-empty-update, no-assignment) have a verdict. Name is empty and only rules about the text and the
-	// response apply.
+	// Absent: there is no assignment. The entry stands for a file or a response that holds none (Name is empty), so that
+	// its problems (syntax, eds-empty-update, no-assignment) have a verdict, or for a Cluster without load_assignment
+	// (Cluster is set, Name is its EDS name). Only rules about the text, the response and the cluster apply.
 	Absent bool
+	// Alternative is the same resource read with the other choice where both spellings of a field are present: Envoy
+	// chooses at random, and the verdict is that of the worse one. Usually nil.
+	Alternative *Resource
+	// Followed: it came from the EDS file that a bootstrap names.
+	Followed bool
+	// Embedded: it stands as text inside another document, such as a ConfigMap.
+	Embedded bool
+	// Suffix is the extension of the file as Envoy sees it (".yaml"; "" for none), for messages about the file itself.
+	Suffix string
 	// Node is the assignment in its document; invalid for binary and text proto.
 	Node document.Node
 }
@@ -99,6 +111,8 @@ type Cluster struct {
 	Message *clusterv3.Cluster
 	// Problems are what the decoder found in the cluster outside its load_assignment; their paths start at the cluster.
 	Problems []diag.Problem
+	// Unreadable: Envoy's reader refuses the text of the cluster.
+	Unreadable bool
 	// Index is the position among the static clusters of the bootstrap, or in the CDS response.
 	Index int
 	// FromFlag: the cluster came from --cluster FILE or flags, not from the resource's own document.
@@ -118,8 +132,9 @@ type Bootstrap struct {
 	StaticLayers        []*structpb.Struct // layered_runtime.layers[].static_layer, in order (the last wins)
 	Clusters            []*Cluster         // static_resources.clusters, all of them
 	HasInternalListener bool               // bootstrap_extensions has envoy.bootstrap.internal_listener
-	// Assignments by cluster name, of all static clusters that have one: the local cluster's is needed for zone awareness.
-	Assignments map[string]*endpointv3.ClusterLoadAssignment
+	// Assignments by the name of their cluster, of all static clusters that have one at hand, by EDS file too: the local
+	// cluster's is needed for zone awareness.
+	Assignments map[string]*Resource
 	Node        document.Node // root of the bootstrap
 }
 
@@ -136,7 +151,3 @@ type Response struct {
 	NoBody   bool     // a wrapper without resource, or an empty item
 	Version  string   // of the wrapper
 }
-
-// Span of the value at a canonical path; the nearest ancestor that is written when the value itself is not.
-// Paths that start with "cluster." or "bootstrap." are looked up in the Cluster or the Bootstrap around the resource.
-func (r *Resource) Span(p diag.Path) diag.Span { panic("not yet") }

@@ -1,0 +1,201 @@
+package eds
+
+import (
+	"fmt"
+	"strings"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// cluster reads a Cluster and the assignment in it, or the EDS file that it names. A cluster without either still
+// makes an entry, so that it is judged.
+func (r *reader) cluster(n document.Node, p placement) {
+	c, inner := r.decodeCluster(n, p)
+	r.clusterResources(c, inner, p)
+}
+
+// decodeCluster decodes a Cluster; its load_assignment is returned as a node.
+func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document.Node) {
+	c := &Cluster{Message: &clusterv3.Cluster{}, Index: p.index, Node: n}
+	d := r.newDecoder(p.where)
+	d.typed = true
+	d.skip = "load_assignment"
+	d.message(n, c.Message.ProtoReflect())
+	for _, problem := range d.problems {
+		if p.version != V3 && problem.Rule == "unknown-field" {
+			continue // a field of the older API, which Envoy refuses as a whole
+		}
+		problem.Path = append(diag.Path{{Name: "cluster"}}, problem.Path...)
+		c.Problems = append(c.Problems, problem)
+	}
+	c.Unreadable = d.hard
+	if d.skipped.IsValid() && look(d.skipped).kind == jsonNull {
+		d.skipped = document.Node{}
+	}
+	return c, d.skipped
+}
+
+// clusterResources adds the resources of a cluster that was decoded.
+func (r *reader) clusterResources(c *Cluster, inner document.Node, p placement) {
+	p.cluster = c
+	if inner.IsValid() {
+		p.where = r.loadAssignmentWire(p)
+		res := r.assignment(inner, p)
+		res.Unreadable = res.Unreadable || c.Unreadable
+		c.Message.LoadAssignment = res.Assignment
+		r.add(res)
+		return
+	}
+	res := r.newResource(p.shape)
+	res.Absent = true
+	res.Name = edsName(c.Message)
+	res.APIVersion, res.Node = p.version, c.Node
+	res.Response, res.Cluster, res.Bootstrap = p.response, c, p.bootstrap
+	res.Problems = append(res.Problems, p.problems...)
+	res.Unreadable = c.Unreadable || hasHard(p.problems) || hasHard(r.around)
+	if path, at := edsPath(c.Message); path != "" && r.opts.ReadFile != nil {
+		if r.follow(path, c, p) {
+			return
+		}
+		problem := diag.Problem{
+			Rule: "eds-path-not-found", Path: append(diag.Path{{Name: "cluster"}}, at...),
+			Message: fmt.Sprintf("the EDS file %q was not found: neither as written nor beside the bootstrap", path),
+			Hint:    "if Envoy sees it elsewhere, say where with --path-map FROM=TO",
+		}
+		problem.Span = spanBelow(c.Node, at)
+		res.Problems = append(res.Problems, problem)
+	}
+	r.add(res)
+}
+
+// edsName is the name under which the assignment of a cluster is asked for.
+func edsName(c *clusterv3.Cluster) string {
+	if name := c.GetEdsClusterConfig().GetServiceName(); name != "" {
+		return name
+	}
+	return c.GetName()
+}
+
+// edsPath is the file of a cluster's EDS source and where it is written.
+func edsPath(c *clusterv3.Cluster) (string, diag.Path) {
+	if c.GetType() != clusterv3.Cluster_EDS {
+		return "", nil
+	}
+	base := diag.Path{}.Field("eds_cluster_config.eds_config")
+	source := c.GetEdsClusterConfig().GetEdsConfig()
+	switch s := source.GetConfigSourceSpecifier().(type) {
+	case *corev3.ConfigSource_PathConfigSource:
+		return s.PathConfigSource.GetPath(), base.Field("path_config_source.path")
+	case *corev3.ConfigSource_Path: //nolint:staticcheck // deprecated, and in use
+		return s.Path, base.Field("path")
+	}
+	return "", nil
+}
+
+// follow reads the EDS file of a cluster; its resources get the cluster and the bootstrap as their context.
+func (r *reader) follow(path string, c *Cluster, p placement) bool {
+	name, src, err := r.opts.ReadFile(r.name, path)
+	if err != nil {
+		return false
+	}
+	r.file.Followed = append(r.file.Followed, name)
+	opts := r.opts
+	opts.Shape, opts.Format, opts.ReadFile = ShapeResponse, AutoFormat, nil
+	if opts.Source == FromBootstrap || opts.Source == FromCDS {
+		opts.Source = ""
+	}
+	sub := &reader{Loader: NewLoader(opts), file: &File{Name: name}, name: name, src: src, suffix: suffixOf(path), named: true}
+	sub.read()
+	for _, res := range sub.file.Resources {
+		res.Cluster, res.Bootstrap = c, p.bootstrap
+		res.Around = append(res.Around[:len(res.Around):len(res.Around)], r.around...)
+		if r.opts.Origin == "" {
+			res.Origin = r.origin(p.shape)
+		}
+		res.Followed = true
+		r.add(res)
+	}
+	r.file.FollowedDocs = append(r.file.FollowedDocs, FollowedFile{Name: name, Source: src})
+	return len(sub.file.Resources) > 0
+}
+
+// bootstrap reads the static clusters of a bootstrap with what edsctl models around them.
+func (r *reader) bootstrap(root document.Node) {
+	b := &Bootstrap{Node: root}
+	node := nodeMessage()
+	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1})
+	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
+	b.LocalClusterName = textOf(child(root, "cluster_manager"), "local_cluster_name")
+	dynamic := child(root, "dynamic_resources")
+	ads := child(dynamic, "ads_config")
+	b.HasADS, b.HasCDS = ads.IsValid(), child(dynamic, "cds_config").IsValid()
+	switch strings.ToUpper(textOf(ads, "api_type")) {
+	case "DELTA_GRPC", "AGGREGATED_DELTA_GRPC":
+		b.ADSIsDelta = true
+	}
+	for _, ext := range items(child(root, "bootstrap_extensions")) {
+		b.HasInternalListener = b.HasInternalListener || textOf(ext, "name") == "envoy.bootstrap.internal_listener" ||
+			strings.HasSuffix(textOf(child(ext, "typed_config"), "@type"), ".InternalListener")
+	}
+	r.runtime(b, child(root, "layered_runtime"))
+	r.staticClusters(b, root)
+}
+
+// runtime reads the static layers of the runtime.
+func (r *reader) runtime(b *Bootstrap, n document.Node) {
+	for i, layer := range items(child(n, "layers")) {
+		static := child(layer, "static_layer")
+		if !static.IsValid() {
+			continue
+		}
+		s := newStruct()
+		at := fmt.Sprintf("layered_runtime.layers[%d].static_layer", i)
+		r.decodePart(static, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4})
+		b.StaticLayers = append(b.StaticLayers, s)
+	}
+}
+
+// staticClusters reads static_resources.clusters. All of them are decoded before the first resource is made, since
+// each may look at the others.
+func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
+	static := child(root, "static_resources")
+	list := child(static, "clusters")
+	prefix := writtenKey(root, "static_resources") + "." + writtenKey(static, "clusters")
+	var inner []document.Node
+	var places []placement
+	for i, n := range items(list) {
+		p := placement{shape: ShapeBootstrap, version: r.opts.APIVersion, index: i, bootstrap: b}
+		p.where = wire{root: bootstrapMessage, at: fmt.Sprintf("%s[%d]", prefix, i), message: clusterMessage, depth: 3}
+		c, la := r.decodeCluster(n, p)
+		b.Clusters = append(b.Clusters, c)
+		inner, places = append(inner, la), append(places, p)
+	}
+	for i, c := range b.Clusters {
+		r.clusterResources(c, inner[i], places[i])
+	}
+	b.index(r.file.Resources)
+}
+
+// index notes the assignments of the bootstrap's clusters by the cluster's name.
+func (b *Bootstrap) index(resources []*Resource) {
+	b.Assignments = map[string]*Resource{}
+	for _, res := range resources {
+		if res.Bootstrap == b && res.Cluster != nil && !res.Absent {
+			b.Assignments[res.Cluster.Message.GetName()] = res
+		}
+	}
+}
+
+// writtenKey is a field's key as written in a mapping.
+func writtenKey(n document.Node, key string) string {
+	for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {
+		if text, ok := keyText(k); ok && sameField(text, key) {
+			return text
+		}
+	}
+	return key
+}

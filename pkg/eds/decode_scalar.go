@@ -1,0 +1,357 @@
+package eds
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// hexNumbersSince is the first minor version of Envoy whose reader takes numbers in strings in floating point.
+const floatStringsSince = 37
+
+// scalar reads a value of a field that is no message; ok is false when nothing is to be set.
+func (d *decoder) scalar(v value, fd protoreflect.FieldDescriptor) (protoreflect.Value, bool) {
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		s, ok := d.stringValue(v)
+		return protoreflect.ValueOfString(s), ok
+	case protoreflect.BytesKind:
+		return d.bytesValue(v)
+	case protoreflect.BoolKind:
+		b, ok := d.boolValue(v)
+		return protoreflect.ValueOfBool(b), ok
+	case protoreflect.EnumKind:
+		return d.enumValue(v, fd.Enum())
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+		i, ok := d.uintValue(v, math.MaxUint32)
+		return protoreflect.ValueOfUint32(uint32(i)), ok //nolint:gosec // bounded above
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		i, ok := d.uintValue(v, math.MaxUint64)
+		return protoreflect.ValueOfUint64(i), ok
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
+		i, ok := d.intValue(v, math.MinInt32, math.MaxInt32)
+		return protoreflect.ValueOfInt32(int32(i)), ok //nolint:gosec // bounded above
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
+		i, ok := d.intValue(v, math.MinInt64, math.MaxInt64)
+		return protoreflect.ValueOfInt64(i), ok
+	case protoreflect.FloatKind:
+		f, ok := d.floatValue(v, true)
+		return protoreflect.ValueOfFloat32(float32(f)), ok
+	case protoreflect.DoubleKind:
+		f, ok := d.floatValue(v, false)
+		return protoreflect.ValueOfFloat64(f), ok
+	}
+	return protoreflect.Value{}, false
+}
+
+// field is the name of the field being read, as written, for messages.
+func (d *decoder) field() string {
+	if len(d.frames) == 0 {
+		return "the value"
+	}
+	return fmt.Sprintf("%q", d.frames[len(d.frames)-1].written)
+}
+
+func (d *decoder) stringValue(v value) (string, bool) {
+	if v.kind == jsonString {
+		if v.plain && v.text != v.raw { // a hexadecimal or octal number that is passed on in decimal
+			d.add(d.problem(v.node, "json-lenient", "Envoy reads %s as a number and uses the string %q", v.raw, v.text))
+		}
+		return v.text, true
+	}
+	if v.plain && (v.kind == jsonBool || v.kind == jsonNumber) {
+		what := "a number"
+		if v.kind == jsonBool {
+			what = "a boolean"
+		}
+		p := d.problem(v.node, "yaml-scalar-type", "%s must be a string, and %s without quotes is %s for Envoy", d.field(), v.raw, what)
+		p.Hint = fmt.Sprintf("put it in quotes: %q", v.raw)
+		p.Envoy.Message = d.jsonText(fmt.Sprintf(`unexpected character: '%s'; expected '"'`, v.first()))
+		d.hardProblem(p)
+		return "", false
+	}
+	d.unexpected(v, `"`)
+	return "", false
+}
+
+func (d *decoder) bytesValue(v value) (protoreflect.Value, bool) {
+	s, ok := d.stringValue(v)
+	if !ok {
+		return protoreflect.Value{}, false
+	}
+	s = strings.TrimRight(s, "=")
+	b, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(s))
+	if err != nil {
+		d.typeError(v.node, d.field()+" must be base64", "corrupt base64")
+		return protoreflect.Value{}, false
+	}
+	return protoreflect.ValueOfBytes(b), true
+}
+
+func (d *decoder) boolValue(v value) (val, ok bool) {
+	switch v.kind {
+	case jsonBool:
+		if v.plain && !strings.EqualFold(v.raw, v.text) {
+			p := d.problem(v.node, "yaml-boolean", "%s is the boolean %s for Envoy, and a string for readers of YAML 1.2", v.raw, v.text)
+			p.Hint = "write " + v.text
+			d.add(p)
+		}
+		return v.text == "true", true
+	case jsonString:
+		switch strings.ToLower(v.text) {
+		case "true", "t", "yes", "y", "1":
+			val, ok = true, true
+		case "false", "f", "no", "n", "0":
+			ok = true
+		}
+		if ok {
+			p := d.problem(v.node, "json-lenient", "%s must be a boolean: Envoy reads the string %q as %t", d.field(), v.text, val)
+			p.Hint = fmt.Sprintf("write %t", val)
+			d.add(p)
+			return val, true
+		}
+	}
+	d.typeError(v.node, fmt.Sprintf("%s must be true or false", d.field()), "expected 'true' or 'false'")
+	return false, false
+}
+
+// number is a whole number with its sign.
+type number struct {
+	abs uint64
+	neg bool
+}
+
+var errNoNumber = errors.New("no number")
+
+// atoi is absl::SimpleAtoi without its leniency towards blanks: an optional sign and decimal digits.
+func atoi(s string) (number, error) {
+	neg := strings.HasPrefix(s, "-")
+	digits := s
+	if neg || strings.HasPrefix(s, "+") {
+		digits = s[1:]
+	}
+	if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		return number{}, errNoNumber
+	}
+	u, err := strconv.ParseUint(digits, 10, 64)
+	return number{abs: u, neg: neg && u != 0}, err
+}
+
+// atod is absl::SimpleAtod: decimal or hexadecimal floating point, an optional sign.
+func atod(s string) (float64, bool) {
+	if strings.Contains(s, "_") || strings.HasPrefix(s, "+-") {
+		return 0, false
+	}
+	unsigned := strings.TrimLeft(s, "+-")
+	if len(s)-len(unsigned) > 1 {
+		return 0, false
+	}
+	if strings.HasPrefix(unsigned, "0x") || strings.HasPrefix(unsigned, "0X") {
+		if !strings.ContainsAny(unsigned, "pP") {
+			s += "p0"
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return f, true
+}
+
+// whole reads a number that must be whole, within the range that a double holds exactly (lo to hi); done is false
+// when a problem was reported.
+func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
+	if v.kind != jsonNumber && v.kind != jsonString {
+		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.field()), "expected number or string")
+		return number{}, false
+	}
+	inString := v.kind == jsonString
+	if inString && strings.ContainsAny(v.text, " \t\n\v\f\r") {
+		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.field(), v.text), "non-number characters in quoted number")
+		return number{}, false
+	}
+	n, err := atoi(v.text)
+	if err == nil && (!unsigned || !n.neg) {
+		d.unusualNumber(v, n)
+		return n, true
+	}
+	if inString && d.version < floatStringsSince {
+		d.typeError(v.node, fmt.Sprintf("%s must be a whole number, not %q", d.field(), v.text), "non-number characters in quoted number")
+		return number{}, false
+	}
+	f, ok := atod(v.text)
+	switch {
+	case !ok || math.IsInf(f, 0) || math.IsNaN(f):
+		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.field(), v.text), fmt.Sprintf("invalid number: '%s'", v.text))
+	case f < lo || f > hi:
+		d.typeError(v.node, fmt.Sprintf("%s is out of range: %s", d.field(), v.text), "JSON number out of range for int")
+	case f != math.Trunc(f):
+		d.typeError(v.node, fmt.Sprintf("%s must be a whole number, not %s", d.field(), v.text), "expected integer, but JSON number had fractional part")
+	default:
+		n = number{abs: uint64(math.Abs(f)), neg: f < 0}
+		if inString && !v.plain {
+			d.unusualNumber(v, n)
+		}
+		return n, true
+	}
+	return number{}, false
+}
+
+// unusualNumber reports numbers that Envoy reads and other readers of the same text refuse or read otherwise.
+func (d *decoder) unusualNumber(v value, n number) {
+	text := v.text
+	if v.plain {
+		text = v.raw
+	}
+	digits := strings.TrimLeft(text, "+-")
+	odd := len(digits) > 1 && digits[0] == '0' && digits[1] != '.' && digits[1] != 'e' && digits[1] != 'E'
+	if v.plain && (strings.HasPrefix(digits, "0x") || strings.HasPrefix(digits, "0X")) {
+		odd = false // every YAML reader takes it so
+	}
+	if odd {
+		sign := ""
+		if n.neg {
+			sign = "-"
+		}
+		p := d.problem(v.node, "json-lenient", "Envoy reads %s as %s%d; other readers may not", text, sign, n.abs)
+		p.Hint = fmt.Sprintf("write %s%d", sign, n.abs)
+		d.add(p)
+	}
+}
+
+func (d *decoder) uintValue(v value, limit uint64) (uint64, bool) {
+	n, ok := d.whole(v, true, 0, 1<<54)
+	if ok && n.abs > limit {
+		d.typeError(v.node, fmt.Sprintf("%s is out of range: %d is more than %d", d.field(), n.abs, limit), "integer out of range")
+		return 0, false
+	}
+	return n.abs, ok
+}
+
+func (d *decoder) intValue(v value, lo, hi int64) (int64, bool) {
+	n, ok := d.whole(v, false, -(1 << 53), 1<<53)
+	if !ok {
+		return 0, false
+	}
+	if n.neg && n.abs > uint64(-(lo+1))+1 || !n.neg && n.abs > uint64(hi) { //nolint:gosec // lo is negative, hi positive
+		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.field()), "integer out of range")
+		return 0, false
+	}
+	if n.neg {
+		return -int64(n.abs), true //nolint:gosec // checked above
+	}
+	return int64(n.abs), true //nolint:gosec // checked above
+}
+
+func (d *decoder) floatValue(v value, single bool) (float64, bool) {
+	if v.kind != jsonNumber && v.kind != jsonString {
+		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.field()), "expected number or string")
+		return 0, false
+	}
+	var f float64
+	switch v.text {
+	case "NaN":
+		f = math.NaN()
+	case "Infinity":
+		f = math.Inf(1)
+	case "-Infinity":
+		f = math.Inf(-1)
+	default:
+		var ok bool
+		if f, ok = atod(v.text); !ok {
+			d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.field(), v.text), "non-number characters in quoted number")
+			return 0, false
+		}
+	}
+	if single && !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) {
+		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.field()), "float out of range")
+		return 0, false
+	}
+	return f, true
+}
+
+// enumValue reads an enum by name in any case, or by number.
+func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protoreflect.Value, bool) {
+	switch v.kind {
+	case jsonString:
+		n, known := d.enumByName(v, ed)
+		if !known {
+			d.unknownEnum(v, ed)
+		}
+		if known {
+			d.deprecatedEnum(v.node, ed, n)
+		}
+		return protoreflect.ValueOfEnum(n), true // an unknown name becomes 0
+	case jsonNumber:
+		i, ok := d.intValue(v, math.MinInt32, math.MaxInt32)
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(i)), ok //nolint:gosec // bounded above
+	}
+	d.typeError(v.node, fmt.Sprintf("%s must be one of %s", d.field(), enumNames(ed)), "expected number or string")
+	return protoreflect.Value{}, false
+}
+
+func (d *decoder) enumByName(v value, ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
+	if ev := ed.Values().ByName(protoreflect.Name(v.text)); ev != nil {
+		return ev.Number(), true
+	}
+	for i := range ed.Values().Len() {
+		ev := ed.Values().Get(i)
+		if strings.EqualFold(string(ev.Name()), v.text) {
+			p := d.problem(v.node, "enum-case", "%q is %s in proto JSON: Envoy takes any case, strict readers do not", v.text, ev.Name())
+			p.Hint = fmt.Sprintf("write %s", ev.Name())
+			d.add(p)
+			return ev.Number(), true
+		}
+	}
+	if n, err := atoi(strings.TrimSpace(v.text)); err == nil && n.abs <= math.MaxInt32 {
+		i := protoreflect.EnumNumber(n.abs) //nolint:gosec // bounded
+		if n.neg {
+			i = -i
+		}
+		return i, true
+	}
+	return 0, false
+}
+
+func (d *decoder) unknownEnum(v value, ed protoreflect.EnumDescriptor) {
+	p := d.problem(v.node, "enum-name-unknown", "%s has no value %q: it must be one of %s", d.field(), v.text, enumNames(ed))
+	names := make([]string, ed.Values().Len())
+	for i := range names {
+		names[i] = string(ed.Values().Get(i).Name())
+	}
+	if near := nearest(v.text, names); near != "" {
+		p.Hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(fmt.Sprintf("unknown enum value: '%s'", v.text))}
+	d.add(p)
+}
+
+// deprecatedEnum reports a value of an enum that Envoy warns about.
+func (d *decoder) deprecatedEnum(n document.Node, ed protoreflect.EnumDescriptor, number protoreflect.EnumNumber) {
+	ev := ed.Values().ByNumber(number)
+	if ev == nil || !isDeprecatedEnum(ev) {
+		return
+	}
+	fd := d.frames[len(d.frames)-1].fd
+	p := d.problem(n, "deprecated-field", "the value %s of %s is deprecated", ev.Name(), d.field())
+	file := ed.ParentFile().Path()
+	p.Envoy = diag.Override{Stage: "05-unknown", Message: fmt.Sprintf("Deprecated field: type %s Using deprecated value %s for enum '%s' from file %s. This enum value will be removed from Envoy soon.",
+		fd.ContainingMessage().FullName(), ev.Name(), fd.FullName(), file[strings.LastIndexByte(file, '/')+1:])}
+	d.add(p)
+}
+
+func enumNames(ed protoreflect.EnumDescriptor) string {
+	names := make([]string, 0, ed.Values().Len())
+	for i := range ed.Values().Len() {
+		names = append(names, string(ed.Values().Get(i).Name()))
+	}
+	return strings.Join(names, ", ")
+}

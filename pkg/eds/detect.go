@@ -1,0 +1,154 @@
+package eds
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
+
+// sniffLen is how much of a file decides about its format.
+const sniffLen = 4096
+
+var (
+	// textProtoLine is a line that occurs in text proto only: a field name before a brace, or an expanded Any.
+	textProtoLine = regexp.MustCompile(`(?m)^\s*(\w+\s*[{<]\s*$|\w+\s*:?\s*[{<].*[}>]\s*$|\[[\w./]+/[\w.]+\]\s*[{<])`)
+	yamlFlowLine  = regexp.MustCompile(`(?m)^\s*[\w@"']+\s*:\s`)
+)
+
+// detectFormat finds the format of a file from its content; the extension decides only between readings that are both
+// possible.
+func detectFormat(src []byte, suffix string) Format {
+	head := src[:min(len(src), sniffLen)]
+	ext := strings.ToLower(suffix)
+	if isBinary(head) {
+		return Binary
+	}
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	switch ext {
+	case ".yaml", ".yml":
+		return YAML
+	case ".jsonl", ".ndjson":
+		return JSONLines
+	case ".pb":
+		if len(src) == 0 || looksLikeResponse(src) {
+			return Binary
+		}
+	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
+		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine.Match(head) {
+			return TextProto
+		}
+	}
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		if ext == "" || ext == ".json" || jsonFirst(trimmed) {
+			return JSON
+		}
+		return YAML
+	}
+	if ext == ".json" && (len(trimmed) == 0 || trimmed[0] == '/') {
+		return JSON
+	}
+	if m := textProtoLine.FindIndex(head); m != nil && !strings.Contains(string(head[m[0]:m[1]]), ": ") {
+		if y := yamlFlowLine.FindIndex(head); y == nil || y[0] > m[0] {
+			return TextProto
+		}
+	}
+	return YAML
+}
+
+// jsonFirst tells whether a text that begins with a bracket looks like JSON rather than flow YAML: its first key is
+// quoted, or it is a list of objects.
+func jsonFirst(trimmed []byte) bool {
+	rest := bytes.TrimLeft(trimmed[1:], " \t\r\n")
+	return len(rest) == 0 || rest[0] == '"' || rest[0] == '}' || rest[0] == ']' || trimmed[0] == '[' && rest[0] == '{'
+}
+
+// isBinary tells whether the bytes are no text: control characters that no text format has.
+func isBinary(head []byte) bool {
+	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
+		return false // UTF-16
+	}
+	bad := 0
+	for len(head) > 0 {
+		c, n := utf8.DecodeRune(head)
+		if c == 0 || c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b || c == utf8.RuneError && n == 1 && len(head) > utf8.UTFMax {
+			bad++
+		}
+		head = head[n:]
+	}
+	return bad > 0 && bad*200 > len(head)
+}
+
+var templateMarks = []struct {
+	re     *regexp.Regexp
+	engine string
+}{
+	{regexp.MustCompile(`\{%-?\s*\w`), "Jinja"},
+	{regexp.MustCompile(`\{\{[-#/^>]?\s*(\.|\$|range|if|with|end|include|template|define|toYaml|tpl|printf|index)`), "Go or Helm"},
+	{regexp.MustCompile(`\{\{[{&#/^>!]?-?\s*["\w.$]`), "Mustache or Jinja"},
+	{regexp.MustCompile(`<%[=-]?\s`), "ERB"},
+	{regexp.MustCompile(`\$\{[\w.:?-]+[^}\n]*\}`), "shell or Terraform"},
+}
+
+// template looks for the first mark of a template that is not yet rendered, outside comments.
+func (r *reader) template() (p diag.Problem, start, end int, ok bool) {
+	if !bytes.Contains(r.src, []byte("{{")) && !bytes.Contains(r.src, []byte("{%")) && !bytes.Contains(r.src, []byte("${")) && !bytes.Contains(r.src, []byte("<%")) {
+		return diag.Problem{}, 0, 0, false
+	}
+	engine := ""
+	start = -1
+	for _, t := range templateMarks {
+		for _, m := range t.re.FindAllIndex(r.src, -1) {
+			if !inComment(r.src, m[0]) {
+				if start < 0 || m[0] < start {
+					start, end, engine = m[0], m[1], t.engine
+				}
+				break
+			}
+		}
+	}
+	if start < 0 {
+		return diag.Problem{}, 0, 0, false
+	}
+	if close := closingMark(r.src[start:]); close > 0 {
+		end = start + close
+	}
+	return diag.Problem{
+		Rule:    "template-unrendered",
+		Span:    spanOf(r.src, start, end),
+		Message: fmt.Sprintf("the file is a template (%s) that has not been rendered: %s", engine, r.src[start:end]),
+		Hint:    "render it first and validate the result",
+	}, start, end, true
+}
+
+// closingMark is the length of the template expression at the beginning of text, 0 when it does not end in its line.
+func closingMark(text []byte) int {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	for open, end := range map[string]string{"{{": "}}", "{%": "%}", "${": "}", "<%": "%>"} {
+		if bytes.HasPrefix(line, []byte(open)) {
+			if i := bytes.Index(line, []byte(end)); i >= 0 {
+				return i + len(end)
+			}
+		}
+	}
+	return 0
+}
+
+// spanOf is the span of a range of bytes of a file.
+func spanOf(src []byte, start, end int) diag.Span {
+	at := func(offset int) diag.Position {
+		before := src[:offset]
+		line := 1 + bytes.Count(before, []byte("\n"))
+		return diag.Position{Line: line, Column: 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])}
+	}
+	return diag.Span{Start: at(start), End: at(end)}
+}
+
+// inComment tells whether an offset is behind a # that begins a comment in its line.
+func inComment(src []byte, at int) bool {
+	line := src[bytes.LastIndexByte(src[:at], '\n')+1 : at]
+	return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#")) || bytes.Contains(line, []byte(" #"))
+}

@@ -1,0 +1,87 @@
+package eds
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// envoyParser is the reader that Envoy chooses for a file by its extension (MessageUtil::loadFromFile).
+func envoyParser(suffix string) Format {
+	switch strings.ToLower(suffix) {
+	case ".yaml", ".yml":
+		return YAML
+	case ".pb":
+		return Binary
+	case ".pb_text":
+		return TextProto
+	}
+	return JSON
+}
+
+// extension reports a file whose content is not what Envoy takes its extension for.
+func (r *reader) extension(content document.Format) {
+	if r.name == "<stdin>" && r.depth == 0 || len(r.file.Resources) == 0 {
+		return
+	}
+	first := r.file.Resources[0]
+	switch first.Shape {
+	case ShapeBootstrap, ShapeResponse, ShapeCDS:
+	default:
+		return
+	}
+	if !r.readFromFile(first) || hasRule(first.Problems, "template-unrendered") {
+		return
+	}
+	parser := envoyParser(r.suffix)
+	if parser == YAML || parser == JSON && content == document.JSON {
+		return
+	}
+	w := wire{root: responseMessage, file: r.name}
+	if first.Source == FromBootstrap {
+		w = wire{root: bootstrapMessage}
+	}
+	p := diag.Problem{
+		Rule:    "file-extension-mismatch",
+		Span:    spanOf(r.src, 0, min(1, len(r.src))),
+		Message: fmt.Sprintf("the content is %s, but Envoy reads a file with the extension %q as %s", strings.ToUpper(content.String()), r.suffix, formatWords[parser]),
+		Hint:    fmt.Sprintf("name it .%s", content),
+	}
+	switch parser {
+	case JSON:
+		_, err := document.ParseJSON(r.src, r.opts.Limits)
+		var se *document.SyntaxError
+		if !errors.As(err, &se) {
+			return // JSON after all
+		}
+		p.Envoy.Message = w.parseText(jsonErrorText(w.root, se.Envoy))
+	case TextProto:
+		p.Envoy.Message = fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root)
+	case Binary:
+		if first.Source == FromFile {
+			p.Rule = "file-eds-pb-garbage"
+			p.Message = "the content is no binary protobuf: Envoy takes a .pb file that it cannot read as empty, without an error"
+			p.Envoy = diag.Override{}
+		}
+	}
+	p.Message = strings.Replace(p.Message, `the extension ""`, "no extension", 1)
+	for _, res := range r.file.Resources {
+		if !res.Followed {
+			res.Around = append(res.Around[:len(res.Around):len(res.Around)], p)
+		}
+	}
+}
+
+var formatWords = map[Format]string{YAML: "YAML", JSON: "JSON", Binary: "binary protobuf", TextProto: "text protobuf"}
+
+// readFromFile tells whether Envoy reads the text of a resource from a file.
+func (r *reader) readFromFile(res *Resource) bool {
+	switch res.Source {
+	case FromBootstrap, FromCDS, FromFile:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package eds
+
+import (
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// Span of the value at a canonical path; that of the nearest ancestor that is written when the value itself is not, and
+// the zero Span for binary and text proto. Paths that start with the field "cluster" or "bootstrap" lead into the
+// Cluster or the Bootstrap around the assignment.
+func (r *Resource) Span(p diag.Path) diag.Span {
+	return r.Lookup(p).Span()
+}
+
+// Lookup is the node of the value at a canonical path, or of its nearest ancestor that is written.
+func (r *Resource) Lookup(p diag.Path) document.Node {
+	root := r.Node
+	if len(p) > 0 {
+		switch p[0].Name {
+		case "cluster":
+			if p = p[1:]; r.Cluster != nil {
+				root = r.Cluster.Node
+			}
+		case "bootstrap":
+			if p = p[1:]; r.Bootstrap != nil {
+				root = r.Bootstrap.Node
+			}
+		}
+	}
+	return below(root, p)
+}
+
+// spanBelow is the span of what a path leads to from a node, or of the nearest ancestor.
+func spanBelow(n document.Node, p diag.Path) diag.Span { return below(n, p).Span() }
+
+func below(n document.Node, p diag.Path) document.Node {
+	for _, s := range p {
+		next := step(n, s)
+		if !next.IsValid() {
+			return n
+		}
+		n = next
+	}
+	return n
+}
+
+// step goes down one step of a path.
+func step(n document.Node, s diag.Step) document.Node {
+	switch {
+	case s.IsKey:
+		return childKey(n, s.Name)
+	case s.Name != "":
+		if c := child(n, s.Name); c.IsValid() {
+			return c
+		}
+		return unknownKey(n, s.Name)
+	}
+	flat := flatten(n, nil)
+	if s.Index < len(flat) {
+		return flat[s.Index]
+	}
+	return document.Node{}
+}
+
+// childKey is the value under an exact key.
+func childKey(n document.Node, key string) document.Node {
+	var found document.Node
+	for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {
+		if text, ok := keyText(k); ok && text == key {
+			found = k.Next()
+		}
+	}
+	return found
+}
+
+// unknownKey is the key itself of a field that the message does not have.
+func unknownKey(n document.Node, key string) document.Node {
+	for k := n.Target().First(); k.IsValid() && n.Target().Kind() == document.Mapping; k = k.Next().Next() {
+		if text, ok := keyText(k); ok && text == key {
+			return k
+		}
+	}
+	return document.Node{}
+}
+
+// flatten lists the elements of a list as protobuf's lenient reader counts them: lists inside are spread out.
+func flatten(n document.Node, out []document.Node) []document.Node {
+	if !isSequence(n) {
+		return append(out, n)
+	}
+	for c := n.Target().First(); c.IsValid(); c = c.Next() {
+		if isSequence(c) {
+			out = flatten(c, out)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}

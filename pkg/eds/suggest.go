@@ -1,0 +1,95 @@
+package eds
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// replacedNames says what took the place of v2 names that v3 no longer has, by message and field.
+var replacedNames = map[protoreflect.FullName]map[string]string{
+	"envoy.config.cluster.v3.Cluster": {
+		"hosts":                             `use "load_assignment" with "endpoints"`,
+		"tls_context":                       `use "transport_socket" with an UpstreamTlsContext`,
+		"extension_protocol_options":        `use "typed_extension_protocol_options"`,
+		"drain_connections_on_host_removal": `use "ignore_health_on_host_removal"`,
+	},
+	"envoy.config.endpoint.v3.ClusterLoadAssignment.Policy": {
+		"disable_overprovisioning": "delete it: Envoy never implemented it",
+	},
+	"envoy.config.core.v3.TransportSocket": {"config": `use "typed_config"`},
+	"envoy.config.core.v3.HealthCheck.HttpHealthCheck": {
+		"use_http2":    `use "codec_client_type: HTTP2"`,
+		"service_name": `use "service_name_matcher"`,
+	},
+	"envoy.config.core.v3.HealthCheck.CustomHealthCheck": {"config": `use "typed_config"`},
+	"envoy.config.core.v3.ApiConfigSource":               {"cluster_name": `use "cluster_names" or "grpc_services"`},
+}
+
+// commonMistakes are words that people write for a field of another name, by message.
+var commonMistakes = map[protoreflect.FullName]map[string]string{
+	"envoy.config.core.v3.SocketAddress":           {"port": "port_value"},
+	"envoy.config.endpoint.v3.LbEndpoint":          {"weight": "load_balancing_weight", "health": "health_status", "status": "health_status"},
+	"envoy.config.endpoint.v3.LocalityLbEndpoints": {"weight": "load_balancing_weight"},
+}
+
+// suggestField returns the name of the field of md that key was most likely meant to be, in the spelling style of key.
+func suggestField(md protoreflect.MessageDescriptor, key string) (string, bool) {
+	if name, ok := commonMistakes[md.FullName()][key]; ok {
+		return name, true
+	}
+	normal := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
+	}
+	want := normal(key)
+	best, bestDistance := "", 1+len(want)/3 // at most a third of the letters may differ
+	fds := md.Fields()
+	for i := range fds.Len() {
+		fd := fds.Get(i)
+		if d := editDistance(want, normal(string(fd.Name())), bestDistance); d < bestDistance {
+			best, bestDistance = string(fd.Name()), d
+			if key != strings.ToLower(key) && !strings.ContainsAny(key, "_-") && fd.JSONName() != string(fd.Name()) {
+				best = fd.JSONName()
+			}
+		}
+	}
+	return best, best != ""
+}
+
+// nearest returns the candidate closest to word, or "" when none is near.
+func nearest(word string, candidates []string) string {
+	want := strings.ToUpper(word)
+	best, bestDistance := "", 1+len(want)/3
+	for _, c := range candidates {
+		if d := editDistance(want, strings.ToUpper(c), bestDistance); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// editDistance is the Levenshtein distance of a and b, or limit when it is at least that.
+func editDistance(a, b string, limit int) int {
+	if abs(len(a)-len(b)) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+func abs(i int) int { return max(i, -i) }

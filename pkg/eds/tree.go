@@ -1,0 +1,104 @@
+package eds
+
+import (
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// child is the value of a key of a mapping, given in snake_case and found in either spelling; as for Envoy the last of
+// several copies counts, and those tagged !ignore do not. Null is the same as absent.
+func child(n document.Node, key string) document.Node {
+	n = n.Target()
+	if n.Kind() != document.Mapping {
+		return document.Node{}
+	}
+	var found document.Node
+	for k := n.First(); k.IsValid(); k = k.Next().Next() {
+		text, ok := keyText(k)
+		if ok && sameField(text, key) && k.ResolvedTag() != ignoreTag {
+			found = k.Next()
+		}
+	}
+	if found.IsValid() && look(found).kind == jsonNull {
+		return document.Node{}
+	}
+	return found
+}
+
+// has tells whether a mapping has any of the keys, in either spelling.
+func has(n document.Node, keys ...string) bool {
+	n = n.Target()
+	if n.Kind() != document.Mapping {
+		return false
+	}
+	for k := n.First(); k.IsValid(); k = k.Next().Next() {
+		text, ok := keyText(k)
+		if !ok || k.ResolvedTag() == ignoreTag {
+			continue
+		}
+		for _, key := range keys {
+			if sameField(text, key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameField compares a key with a field name in snake_case, in either spelling.
+func sameField(text, snake string) bool {
+	return text == snake || len(text) < len(snake) && strings.Contains(snake, "_") && text == camel(snake)
+}
+
+// camel turns snake_case into the lowerCamelCase of proto JSON.
+func camel(snake string) string {
+	var b strings.Builder
+	up := false
+	for _, c := range []byte(snake) {
+		switch {
+		case c == '_':
+			up = true
+		case up && c >= 'a' && c <= 'z':
+			b.WriteByte(c - 'a' + 'A')
+			up = false
+		default:
+			b.WriteByte(c)
+			up = false
+		}
+	}
+	return b.String()
+}
+
+// text of a scalar child; "" when absent or no scalar.
+func textOf(n document.Node, key string) string {
+	c := child(n, key)
+	if !c.IsValid() {
+		return ""
+	}
+	v := look(c)
+	if v.kind == jsonObject || v.kind == jsonArray {
+		return ""
+	}
+	return v.text
+}
+
+// items yields the elements of a list as protobuf's lenient reader takes them: a single value counts as a list of one.
+func items(n document.Node) []document.Node {
+	n = n.Target()
+	switch n.Kind() {
+	case document.Sequence:
+		var out []document.Node
+		for c := n.First(); c.IsValid(); c = c.Next() {
+			out = append(out, c)
+		}
+		return out
+	case document.Invalid:
+		return nil
+	}
+	return []document.Node{n}
+}
+
+// isMapping and isSequence look through aliases.
+func isMapping(n document.Node) bool  { return n.Target().Kind() == document.Mapping }
+func isSequence(n document.Node) bool { return n.Target().Kind() == document.Sequence }

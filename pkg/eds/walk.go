@@ -1,0 +1,343 @@
+package eds
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// maxEmbedding is how many texts inside texts are looked into.
+const maxEmbedding = 3
+
+// documents reads the documents of a text.
+func (r *reader) documents(docs []*document.Document) {
+	r.file.Docs = append(r.file.Docs, docs...)
+	if len(docs) == 0 || !docs[0].Root.IsValid() || isScalarRoot(docs[0].Root) {
+		r.noMapping(docs)
+	}
+	readByEnvoy := false
+	for i, doc := range docs {
+		if !doc.Root.IsValid() {
+			continue
+		}
+		before := len(r.file.Resources)
+		outer := r.around
+		r.document(doc)
+		if i == 0 {
+			readByEnvoy = r.readByEnvoy()
+		} else if readByEnvoy && doc.Format == document.YAML {
+			r.laterDocument(doc, r.file.Resources[before:])
+		}
+		r.around = outer
+	}
+	r.markTemplate(docs)
+}
+
+// laterDocument marks the resources of a document that Envoy never reads.
+func (r *reader) laterDocument(doc *document.Document, found []*Resource) {
+	for i, res := range found {
+		p := diag.Problem{
+			Rule: "multi-document", Span: doc.Span(),
+			Message: "Envoy reads only the first document of a YAML file: what follows is not seen",
+		}
+		p.Span.End = diag.Position{Line: p.Span.Start.Line, Column: p.Span.Start.Column + len("---")}
+		p.Envoy = diag.Override{Stage: "00b-syntax"}
+		if i == 0 {
+			res.Problems = append([]diag.Problem{p}, res.Problems...)
+		} else {
+			res.Around = append([]diag.Problem{p}, res.Around...)
+		}
+	}
+}
+
+func isScalarRoot(n document.Node) bool { return n.Target().Kind() == document.Scalar }
+
+// noMapping reports a file that is empty or a bare scalar, if it is meant as an Envoy file.
+func (r *reader) noMapping(docs []*document.Document) {
+	isJSON := len(docs) > 0 && docs[0].Format == document.JSON
+	if !r.named || r.depth > 0 {
+		return
+	}
+	p := diag.Problem{Rule: "yaml-document", Message: "the document is no mapping"}
+	if len(docs) == 0 || !docs[0].Root.IsValid() || look(docs[0].Root).kind == jsonNull {
+		p.Message = "the document is empty"
+	}
+	if len(docs) > 0 && docs[0].Root.IsValid() {
+		p.Span = docs[0].Root.Span()
+	}
+	w := wire{root: r.rootMessage()}
+	if w.root == responseMessage && r.source("") != FromREST {
+		w.file = r.name
+	}
+	text := "Unable to convert YAML as JSON: " + string(r.src[:min(len(r.src), 200)])
+	if w.file != "" {
+		text = "in " + w.file + ", " + text
+	}
+	if isJSON {
+		text = w.parseText(fmt.Sprintf("invalid JSON in %s, near <pos>: unexpected character: '%s'; expected '{'", w.root, look(docs[0].Root).first()))
+	}
+	p.Envoy = diag.Override{Stage: "00b-syntax", Message: text}
+	r.broken(p)
+}
+
+// document reads the assignments of one document.
+func (r *reader) document(doc *document.Document) {
+	root := doc.Root
+	shape := r.opts.Shape
+	if shape == "" || r.depth > 0 {
+		shape = recognise(root)
+	}
+	if shape == noShape && r.opts.Source == FromFile && r.named && r.depth == 0 && !hasEnvoyMark(r.src) {
+		shape = ShapeResponse // said to be an EDS file
+	}
+	r.scan(root, shape)
+	r.shape(root, shape)
+}
+
+// shape reads a node that is known to be of a shape.
+func (r *reader) shape(n document.Node, shape Shape) {
+	switch shape {
+	case ShapeBootstrap:
+		r.bootstrap(n)
+	case ShapeResponse, ShapeDeltaResponse, ShapeCDS:
+		r.response(n, shape)
+	case ShapeConfigDump:
+		r.configDump(n)
+	case ShapeList:
+		for _, item := range items(n) {
+			if s := recognise(item); s != noShape && s != ShapeEmbedded {
+				r.shape(item, s)
+			} else {
+				r.search(item, 1)
+			}
+		}
+	case ShapeAssignment:
+		version := r.opts.APIVersion
+		r.add(r.assignment(n, placement{shape: ShapeAssignment, version: version, where: r.assignmentWire(0, "")}))
+	case ShapeAny, ShapeResource:
+		r.alone(n)
+	case ShapeCluster:
+		r.cluster(n, r.clusterPlace(ShapeCluster, 0))
+	default:
+		if hasEnvoyMark(r.src) {
+			r.search(n, 0)
+		}
+	}
+}
+
+func (r *reader) add(res *Resource) { r.file.Resources = append(r.file.Resources, res) }
+
+// search looks for assignments anywhere in a tree of another kind: a Kubernetes object, a dump of a control plane.
+func (r *reader) search(n document.Node, depth int) {
+	if depth > 64 {
+		return
+	}
+	n = n.Target()
+	switch n.Kind() {
+	case document.Mapping:
+		if s := recognise(n); depth > 0 && s != noShape && s != ShapeEmbedded {
+			r.shape(n, s)
+			return
+		}
+		for k := n.First(); k.IsValid(); k = k.Next().Next() {
+			key, _ := keyText(k)
+			if v := k.Next().Target(); v.Kind() == document.Scalar {
+				r.embedded(key, v)
+			} else {
+				r.search(v, depth+1)
+			}
+		}
+	case document.Sequence:
+		for c := n.First(); c.IsValid(); c = c.Next() {
+			if c.Target().Kind() != document.Scalar {
+				r.search(c, depth+1)
+			}
+		}
+	}
+}
+
+// embedded reads a text that stands as a string in another document, such as a file in a ConfigMap.
+func (r *reader) embedded(key string, n document.Node) {
+	if r.depth >= maxEmbedding || n.Style() == document.Plain {
+		return
+	}
+	text := n.Text()
+	if !strings.Contains(text, "\n") && !strings.HasPrefix(strings.TrimSpace(text), "{") || !hasEnvoyMark([]byte(text)) {
+		return
+	}
+	inner := &reader{
+		Loader: r.Loader, file: &File{}, name: r.name, src: []byte(text), suffix: suffixOf(key), named: true,
+		around: r.around, depth: r.depth + 1,
+	}
+	format := document.YAML
+	if detectFormat(inner.src, inner.suffix) == JSON {
+		format = document.JSON
+	}
+	docs, err := n.Embedded(format, r.opts.Limits)
+	if err != nil && len(docs) == 0 {
+		inner.syntax(err, Format(format.String()))
+	}
+	inner.documents(docs)
+	inner.extension(format)
+	for _, res := range inner.file.Resources {
+		if r.depth == 0 {
+			res.Embedded = true
+		}
+		r.add(res)
+	}
+	r.file.Followed = append(r.file.Followed, inner.file.Followed...)
+}
+
+// scan looks through the parts of a document that are not decoded for what makes Envoy refuse all of it: collections
+// as keys, which yaml-cpp cannot convert, nesting, and in a bootstrap types that Envoy certainly does not have.
+func (r *reader) scan(root document.Node, shape Shape) {
+	w := wire{root: responseMessage, file: r.name}
+	switch {
+	case r.source(shape) == FromBootstrap:
+		w = wire{root: bootstrapMessage}
+	case r.source(shape) == FromREST:
+		w.file = ""
+	}
+	s := &scanner{d: &decoder{schema: &r.schema, version: r.opts.EnvoyVersion, where: w}, file: w.file}
+	if shape == ShapeBootstrap {
+		s.types = true
+		s.skip = child(child(root, "static_resources"), "clusters").Target()
+	}
+	s.walk(root, 0)
+	r.around = append(r.around[:len(r.around):len(r.around)], s.d.problems...)
+}
+
+type scanner struct {
+	d      *decoder
+	file   string
+	types  bool          // look at @type
+	skip   document.Node // a part that is decoded
+	badKey bool
+}
+
+func (s *scanner) walk(n document.Node, depth int) {
+	n = n.Target()
+	if depth > 4*jsonDepthLimit || s.types && n == s.skip && s.skip.IsValid() && s.badKey {
+		return
+	}
+	switch n.Kind() {
+	case document.Sequence:
+		for c := n.First(); c.IsValid(); c = c.Next() {
+			if c.Kind() != document.Scalar {
+				s.walk(c, depth+1)
+			}
+		}
+	case document.Mapping:
+		for k := n.First(); k.IsValid(); k = k.Next().Next() {
+			if k.Kind() != document.Scalar && !s.badKey {
+				s.key(k)
+			}
+			v := k.Next()
+			if v.Kind() != document.Scalar {
+				s.walk(v, depth+1)
+			}
+		}
+		if s.types {
+			if url, at, ok := typeURL(n); ok && !s.inSkipped(n) {
+				s.d.checkTypeURL(url, at)
+			}
+		}
+	}
+}
+
+// inSkipped tells whether a node is inside the part that is decoded and reported there.
+func (s *scanner) inSkipped(n document.Node) bool {
+	if !s.skip.IsValid() {
+		return false
+	}
+	start, end := s.skip.Offsets()
+	at, _ := n.Offsets()
+	return start <= at && at < end
+}
+
+// key reports a collection as a key.
+func (s *scanner) key(k document.Node) {
+	t := k.Target()
+	if t.Kind() == document.Scalar || t.Document().Format == document.JSON || k.ResolvedTag() == ignoreTag {
+		return
+	}
+	s.badKey = true
+	at := t.Span().Start
+	text := fmt.Sprintf("yaml-cpp: error at line %d, column %d: bad conversion", at.Line, at.Column)
+	if s.file != "" {
+		text = "in " + s.file + ", " + text
+	}
+	p := diag.Problem{Rule: "yaml-document", Span: t.Span(), Message: "a collection cannot be a key"}
+	p.Envoy = diag.Override{Stage: "00b-syntax", Message: text}
+	s.d.hardProblem(p)
+}
+
+// markTemplate adds the finding about a template to the resources in whose text one of its marks stands.
+func (r *reader) markTemplate(docs []*document.Document) {
+	if r.depth > 0 || len(r.file.Resources) == 0 {
+		return
+	}
+	t, start, _, ok := r.template()
+	if !ok {
+		return
+	}
+	for _, res := range r.file.Resources {
+		if hasRule(res.Problems, "template-unrendered") {
+			return
+		}
+	}
+	for _, res := range r.file.Resources {
+		hard := firstHard(res)
+		if hard == nil && !within(res.Node, start) && (res.Cluster == nil || !within(res.Cluster.Node, start)) {
+			continue
+		}
+		p := t
+		if hard != nil {
+			p.Envoy = diag.Override{Stage: hard.Envoy.Stage, Message: hard.Envoy.Message}
+		} else {
+			none := diag.Warn
+			p.Envoy = diag.Override{Effect: &none, Stage: "-"}
+		}
+		res.Problems = append([]diag.Problem{p}, res.Problems...)
+	}
+}
+
+func hasRule(ps []diag.Problem, rule string) bool {
+	for _, p := range ps {
+		if p.Rule == rule {
+			return true
+		}
+	}
+	return false
+}
+
+// firstHard is the first problem for which Envoy cannot read the text.
+func firstHard(res *Resource) *diag.Problem {
+	if !res.Unreadable {
+		return nil
+	}
+	lists := [][]diag.Problem{res.Around, res.Problems}
+	if res.Cluster != nil {
+		lists = append(lists, res.Cluster.Problems)
+	}
+	for _, ps := range lists {
+		for i, p := range ps {
+			switch p.Rule {
+			case "value-type", "yaml-scalar-type", "yaml-document", "syntax", "oneof-set-twice", "any-type-missing", "any-type-unknown":
+				return &ps[i]
+			}
+		}
+	}
+	return nil
+}
+
+// within tells whether an offset is inside a node.
+func within(n document.Node, offset int) bool {
+	if !n.IsValid() {
+		return false
+	}
+	start, end := n.Offsets()
+	return start <= offset && offset < end
+}
