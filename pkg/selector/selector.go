@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 )
 
@@ -22,7 +23,9 @@ type Selector struct {
 type term struct {
 	key   string // as written: "zone", "metadata.envoy.lb.version"
 	value string
-	match func(*endpointv3.LocalityLbEndpoints, *endpointv3.LbEndpoint) bool
+	match matcher
+	// address is what match asks of each address of an endpoint; nil for other keys.
+	address addressTest
 }
 
 // keys are the keys that a term can have, in the order of messages.
@@ -74,6 +77,16 @@ func split(text string) ([]string, error) {
 func (s Selector) Match(group *endpointv3.LocalityLbEndpoints, endpoint *endpointv3.LbEndpoint) bool {
 	for i := range s.terms {
 		if !s.terms[i].match(group, endpoint) {
+			return false
+		}
+	}
+	return true
+}
+
+// MatchAddress is Match for one address of an endpoint: terms about addresses must hold for this one.
+func (s Selector) MatchAddress(group *endpointv3.LocalityLbEndpoints, endpoint *endpointv3.LbEndpoint, address *corev3.Address) bool {
+	for i := range s.terms {
+		if t := &s.terms[i]; t.address != nil && !t.address(address) || t.address == nil && !t.match(group, endpoint) {
 			return false
 		}
 	}

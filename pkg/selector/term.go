@@ -11,7 +11,10 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 )
 
-type matcher = func(*endpointv3.LocalityLbEndpoints, *endpointv3.LbEndpoint) bool
+type (
+	matcher     = func(*endpointv3.LocalityLbEndpoints, *endpointv3.LbEndpoint) bool
+	addressTest = func(*corev3.Address) bool
+)
 
 // parseTerm reads KEY=VALUE or "all".
 func parseTerm(text string) (term, error) {
@@ -22,9 +25,16 @@ func parseTerm(text string) (term, error) {
 	if !ok {
 		return term{}, fmt.Errorf("%q is not KEY=VALUE or %q; keys are %s", text, "all", strings.Join(keys[1:], ", "))
 	}
-	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	match, err := newMatcher(key, value)
-	return term{key: key, value: value, match: match}, err
+	t := term{key: strings.TrimSpace(key), value: strings.TrimSpace(value)}
+	var err error
+	if t.key == "address" {
+		if t.address, err = newAddressTest(t.value); err == nil {
+			t.match = anyAddress(t.address)
+		}
+		return t, err
+	}
+	t.match, err = newMatcher(t.key, t.value)
+	return t, err
 }
 
 func newMatcher(key, value string) (matcher, error) {
@@ -55,8 +65,6 @@ func newMatcher(key, value string) (matcher, error) {
 		}, nil
 	case "health":
 		return healthMatcher(value)
-	case "address":
-		return addressMatcher(value)
 	}
 	if path, ok := strings.CutPrefix(key, "metadata."); ok && strings.Contains(path, ".") {
 		return func(_ *endpointv3.LocalityLbEndpoints, e *endpointv3.LbEndpoint) bool {
@@ -88,9 +96,9 @@ func ParseHealth(value string) (corev3.HealthStatus, error) {
 	return 0, fmt.Errorf("unknown health status %q%s; must be one of %s", value, didYouMean(strings.ToUpper(value), names), strings.Join(names, ", "))
 }
 
-// addressMatcher reads a CIDR, an IP, IP:port, or what stands in the address as written (a name, name:port, a path).
+// newAddressTest reads a CIDR, an IP, IP:port, or what stands in the address as written (a name, name:port, a path).
 // Addresses are compared as numbers, so that every spelling of an IPv6 address matches.
-func addressMatcher(value string) (matcher, error) {
+func newAddressTest(value string) (addressTest, error) {
 	if value == "" {
 		return nil, fmt.Errorf("the address is empty")
 	}
@@ -111,6 +119,11 @@ func addressMatcher(value string) (matcher, error) {
 			return ok && ip == want.Addr() && a.GetSocketAddress().GetPortValue() == uint32(want.Port())
 		}
 	}
+	return test, nil
+}
+
+// anyAddress tells whether a test holds for one of the addresses of an endpoint.
+func anyAddress(test addressTest) matcher {
 	return func(_ *endpointv3.LocalityLbEndpoints, e *endpointv3.LbEndpoint) bool {
 		if test(e.GetEndpoint().GetAddress()) {
 			return true
@@ -121,7 +134,7 @@ func addressMatcher(value string) (matcher, error) {
 			}
 		}
 		return false
-	}, nil
+	}
 }
 
 func ipOf(a *corev3.Address) (netip.Addr, bool) {

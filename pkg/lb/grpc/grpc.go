@@ -103,6 +103,9 @@ type Policy struct {
 	MinRingSize, MaxRingSize *uint64
 	// RingSizeCap is GRPC_RING_HASH_CAP; 0 is 4096.
 	RingSizeCap uint64
+	// RawWeights: GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING is false, so that endpoint weights are the uint32 products of
+	// before A113.
+	RawWeights bool
 	// MaxRequests is the circuit breaker of the Cluster's first DEFAULT threshold; nil is the default 1024. Requests of
 	// the model do not overlap, so only 0 has an effect: it refuses everything (A32).
 	MaxRequests *uint32

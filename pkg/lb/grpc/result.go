@@ -106,7 +106,11 @@ func (r *Result) allocate() {
 		for i, l := range p.Localities {
 			localities[i] = &a.Localities[l]
 		}
-		for i, w := range endpointWeights(localities) {
+		weights := endpointWeights
+		if r.m.p.RawWeights {
+			weights = rawWeights
+		}
+		for i, w := range weights(localities) {
 			r.Weights[p.Localities[i]] = w
 		}
 	}
@@ -193,3 +197,6 @@ func (p Policy) configError() error {
 	_, _, err := p.RingSizes()
 	return err
 }
+
+// Policy returns the policy that the result was computed for.
+func (r *Result) Policy() Policy { return r.m.p }

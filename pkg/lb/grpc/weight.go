@@ -42,4 +42,17 @@ func endpointWeights(localities []*Locality) [][]uint32 {
 	return weights
 }
 
+// rawWeights returns the endpoint weight attribute of before A113: locality weight times endpoint weight in uint32, which
+// wraps around, where 0 is read as 1. 65536 times 65536 is 1.
+func rawWeights(localities []*Locality) [][]uint32 {
+	weights := make([][]uint32, len(localities))
+	for i, l := range localities {
+		weights[i] = make([]uint32, len(l.Endpoints))
+		for j := range l.Endpoints {
+			weights[i][j] = max(l.Weight*l.Endpoints[j].weight(), 1)
+		}
+	}
+	return weights
+}
+
 func (e *Endpoint) weight() uint32 { return max(e.Weight, 1) }

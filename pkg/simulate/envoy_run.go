@@ -1,0 +1,116 @@
+package simulate
+
+import (
+	"math/rand/v2"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/lb"
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
+)
+
+// envoy runs Envoy's model. Errors: an address of Options.Resolve that is none.
+func (s *run) envoy() error {
+	names := resolved{cla: s.assignment()}
+	if s.kind == kindStrictDNS {
+		var err error
+		if names, err = resolve(s.assignment(), s.o.Resolve); err != nil {
+			return err
+		}
+	}
+	s.dnsNotes(names)
+	model, err := envoy.Build(envoyInput(names.cla, s.envoyContext()))
+	if err != nil {
+		s.refuse(err.Error())
+		return nil
+	}
+	e := model.Compute()
+	if e.Rejected != "" && !s.o.Force {
+		s.refuse(e.Rejected)
+		return nil
+	}
+	s.result.fillEnvoy(names.cla, e)
+	for _, text := range s.o.HashKeys {
+		s.result.Keys = append(s.result.Keys, envoyKey(model, e, text))
+	}
+	if s.o.Requests > 0 {
+		s.sampleEnvoy(model)
+	}
+	if s.o.Explain {
+		for _, step := range e.Steps {
+			s.result.Steps = append(s.result.Steps, Step(step))
+		}
+	}
+	names.restore(s.result)
+	return nil
+}
+
+// refuse is for what the model refuses without a verdict that says so, or in spite of one that was forced.
+func (s *run) refuse(message string) {
+	if s.result.Accepted() {
+		s.result.Verdict, s.result.Message = string(diag.Rejected), message
+	}
+	s.withoutShares()
+}
+
+func (s *run) dnsNotes(names resolved) {
+	if s.kind == kindStrictDNS && names.origin == nil {
+		s.result.Notes = append(s.result.Notes, "each host name is taken for one endpoint; in truth each address that it resolves to has the full weight (--resolve HOST=IP,IP)")
+	}
+}
+
+// envoyContext collects what is known around the assignment; the options win over the bootstrap.
+func (s *run) envoyContext() envoyContext {
+	c := envoyContext{
+		version: s.version(), asDocumented: s.o.AsDocumented || s.o.Force, cluster: s.cluster(),
+		static: s.kind == kindStatic, keepCopies: s.kind != kindEDS,
+		runtime:      s.runtime(),
+		nodeLocality: s.o.NodeLocality, local: s.o.LocalCluster, match: s.o.MetadataMatch,
+		panicThreshold: s.o.PanicThreshold, localityWeighted: s.o.LocalityWeighted,
+	}
+	b := s.resource.Bootstrap
+	if b == nil {
+		return c
+	}
+	if c.nodeLocality == nil {
+		c.nodeLocality = b.NodeLocality
+	}
+	// The local cluster itself is balanced before it can be looked at (cluster_manager_impl.cc, local_priority_set_).
+	if c.local == nil && b.LocalClusterName != "" && (c.cluster == nil || c.cluster.GetName() != b.LocalClusterName) {
+		c.local, c.localStatic = s.localCluster()
+	}
+	return c
+}
+
+// localCluster finds the assignment of the bootstrap's local cluster. One that takes its endpoints from elsewhere is
+// taken for empty.
+func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, static bool) {
+	b := s.resource.Bootstrap
+	for _, c := range b.Clusters {
+		if c.Message.GetName() == b.LocalClusterName {
+			_, kind := describeCluster(c.Message, s.resource.Source)
+			static = kind == kindStatic
+		}
+	}
+	if local := b.Assignments[b.LocalClusterName]; local != nil {
+		return local.Assignment, static
+	}
+	s.result.Notes = append(s.result.Notes, "the endpoints of the local cluster are not known (--local-cluster FILE)")
+	return &endpointv3.ClusterLoadAssignment{ClusterName: b.LocalClusterName}, static
+}
+
+func envoyKey(m *envoy.Model, e *envoy.Result, text string) Key {
+	key := Key{Key: text, Hash: lb.Sum64(text)}
+	if i := m.Pick(key.Hash); i >= 0 {
+		key.Address = e.Endpoints[i].Address
+	}
+	return key
+}
+
+// sampleEnvoy makes seeded requests with Envoy's pick algorithms.
+func (s *run) sampleEnvoy(m *envoy.Model) {
+	sample := m.Run(s.o.Requests, rand.New(rand.NewPCG(s.o.Seed, 0)))
+	s.result.Sample = &Run{Requests: s.o.Requests, Seed: s.o.Seed, Dropped: sample.Dropped, Unavailable: sample.Unavailable}
+	s.result.addSamples(sample.Endpoints)
+}
