@@ -13,10 +13,11 @@ type Entry struct {
 func Checks() []Entry { return checks }
 
 var checks = []Entry{
-	{ledsRules, ledsChecks},
-	{dropRules, dropChecks},
-	{slices.Concat(endpointRules, trafficRules), endpointChecks},
-	{[]string{"locality-weight-sum-overflow"}, localityWeightSums},
-	{localityRules, localityChecks},
-	{assignmentRules, assignmentChecks},
+	{Rules: clusterBuildRules, Check: clusterBuild},
+	{Rules: ledsRules, Check: ledsChecks},
+	{Rules: dropRules, Check: dropChecks},
+	{Rules: slices.Concat(endpointRules, trafficRules), Check: endpointChecks},
+	{Rules: []string{"locality-weight-sum-overflow"}, Check: localityWeightSums},
+	{Rules: localityRules, Check: localityChecks},
+	{Rules: assignmentRules, Check: assignmentChecks},
 }

@@ -68,10 +68,10 @@ func grpcClusterConstraint(c *Context, path diag.Path) diag.Override {
 	reject, none := diag.Reject, diag.None
 	switch {
 	case len(path) == 1 && path[0].Name == "name":
-		return diag.Override{Effect: &reject, Message: "empty resource name in Cluster resource"}
+		return diag.Override{Effect: &reject, Message: "empty resource name in Cluster resource", Stage: grpcStageName}
 	case path.String() == "least_request_lb_config.choice_count" && m.GetLbPolicy() == clusterv3.Cluster_LEAST_REQUEST:
 		text := fmt.Sprintf("Cluster_LeastRequestLbConfig.ChoiceCount must be >= 2, got: %v", m.GetLeastRequestLbConfig().GetChoiceCount().GetValue())
-		return diag.Override{Effect: &reject, Message: text}
+		return diag.Override{Effect: &reject, Message: text, Stage: grpcStagePolicy}
 	}
 	return diag.Override{Effect: &none}
 }

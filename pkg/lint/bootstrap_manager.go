@@ -1,0 +1,67 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// providers are the cluster types that bring a load balancer of their own.
+var providers = []string{
+	eds.TypeOriginalDst, eds.TypeAggregate, "envoy.clusters.composite", "envoy.clusters.dynamic_forward_proxy", "envoy.clusters.dynamic_modules",
+	"envoy.clusters.mcp_multicluster", "envoy.clusters.redis", "envoy.clusters.reverse_connection",
+}
+
+// byManager checks what the cluster manager does when a cluster has been made (cluster_manager_impl.cc, loadCluster).
+func (b *build) byManager() {
+	if b.isDuplicate() {
+		b.envoy(stageDuplicate, "cluster-name-duplicate", inCluster("name"), fmt.Sprintf("there is another cluster %q before this one", b.m.GetName()),
+			fmt.Sprintf("cluster manager: duplicate cluster '%s'", b.m.GetName()))
+	}
+	b.provided()
+	if boot := b.c.Bootstrap; boot != nil && boot.LocalClusterName != "" && !hasCluster(boot, boot.LocalClusterName) {
+		b.envoy(stageLocal, "local-cluster-unknown", diag.Path{}.Field("bootstrap.cluster_manager.local_cluster_name"),
+			fmt.Sprintf("local_cluster_name %q is no cluster of the bootstrap", boot.LocalClusterName),
+			fmt.Sprintf("local cluster '%s' must be defined", boot.LocalClusterName))
+	}
+}
+
+// isDuplicate tells whether an earlier cluster of the bootstrap has the same name.
+func (b *build) isDuplicate() bool {
+	if b.c.Bootstrap == nil || b.c.Cluster.FromFlag {
+		return false
+	}
+	return slices.ContainsFunc(b.c.Bootstrap.Clusters, func(other *eds.Cluster) bool {
+		return other.Index < b.c.Cluster.Index && other.Message.GetName() == b.m.GetName()
+	})
+}
+
+// provided compares the policy with the type.
+func (b *build) provided() {
+	const rule = "lb-policy-cluster-provided"
+	policy := &b.policies[diag.Envoy]
+	if _, known := eds.ClusterFactory(b.m); !known || policy.Name == "" {
+		return
+	}
+	provides := slices.Contains(providers, b.kind)
+	wants := policy.Name == "cluster_provided"
+	at := policy.Path
+	if !policy.FromExtension {
+		at = inCluster("lb_policy")
+	}
+	switch {
+	case wants && !provides:
+		b.envoy(stageBalancer, rule, at, "a cluster of this type provides no load balancer for CLUSTER_PROVIDED",
+			fmt.Sprintf("cluster manager: cluster provided LB specified but cluster '%s' did not provide one. Check cluster documentation.", b.m.GetName()))
+	case !wants && provides:
+		b.envoy(stageBalancer, rule, at, "a cluster of this type provides its load balancer: lb_policy must be CLUSTER_PROVIDED",
+			fmt.Sprintf("cluster manager: cluster provided LB not specified but cluster '%s' provided one. Check cluster documentation.", b.m.GetName()))
+	}
+}
+
+// hasCluster tells whether a static cluster of that name is in the bootstrap.
+func hasCluster(boot *eds.Bootstrap, name string) bool {
+	return slices.ContainsFunc(boot.Clusters, func(c *eds.Cluster) bool { return c.Message.GetName() == name })
+}

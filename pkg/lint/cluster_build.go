@@ -1,0 +1,140 @@
+package lint
+
+import (
+	"strings"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// clusterBuildRules are the rules about a cluster that a client refuses while it makes it. One function produces them,
+// because their order is that of the clients, and differs between these.
+var clusterBuildRules = []string{
+	"cluster-name-duplicate", "cluster-type-no-load-assignment", "cluster-type-unknown", "eds-ads-not-configured", "eds-cluster-without-config",
+	"eds-source-cluster-unknown", "grpc-cluster-type-unsupported", "grpc-eds-config-source", "grpc-lb-policy-unsupported",
+	"grpc-ring-hash-function", "grpc-xdstp-service-name", "hash-policy-empty", "lb-policy-cluster-provided", "lb-policy-config-missing",
+	"lb-policy-conflict", "lb-policy-unknown", "leds-static-cluster", "local-cluster-unknown", "logical-dns-cardinality",
+	"maglev-table-size-not-prime", "maglev-table-size-one", "node-id-missing", "resolver-in-dns", "ring-hash-size-bounds",
+	"transport-api-version-v2", "use-hostname-for-hashing-type", "wrr-locality-child",
+}
+
+// The places in the order of Envoy. The registry has the first for all of these rules; they are finer here because the
+// load balancer is built after the hosts, and the subscription after the drop_overloads.
+const (
+	stageType      = "10-cluster"       // cluster_factory_impl.cc, the type's factory, then upstream_impl.cc, ClusterInfoImpl
+	stageSource    = "11-source"        // after 11-policy: the subscription of an EDS cluster (eds.cc, the constructor)
+	stageDuplicate = "13-duplicate"     // after 13-cluster: cluster_manager_impl.cc, loadCluster
+	stageBalancer  = "13-load-balancer" // the same, thread-aware load balancers
+	stageLocal     = "13-local-cluster" // the same, init, when all clusters are there
+)
+
+// The places in the order of grpc-go within 00-cluster (unmarshal_cds.go; grpc-eds.md 4.1).
+const (
+	grpcStageName      = "00-a-name"
+	grpcStagePolicy    = "00-b-policy"    // lb_policy
+	grpcStageMatches   = "00-b-transport" // transport_socket_matches
+	grpcStageExtension = "00-c-extension" // load_balancing_policy
+	grpcStageLRS       = "00-c-lrs"
+	grpcStageType      = "00-c-type"
+	grpcStageDNS       = "00-cluster" // the address of a LOGICAL_DNS cluster
+)
+
+// clusterBuild reports what makes Envoy or gRPC refuse the cluster around the assignment.
+func clusterBuild(c *Context, report func(diag.Problem)) {
+	if c.Cluster == nil || c.Cluster.Message == nil {
+		return
+	}
+	b := build{c: c, m: c.Cluster.Message, kind: c.ClusterType(), assignment: loadAssignment(c), index: map[string]int{}}
+	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
+	b.byType()
+	b.byPolicy()
+	b.bySource()
+	b.byManager()
+	b.byGRPC()
+	for _, p := range b.problems {
+		report(p)
+	}
+}
+
+// loadAssignment of the cluster around the resource; nil when there is none.
+func loadAssignment(c *Context) *endpointv3.ClusterLoadAssignment {
+	if c.InLoadAssignment() && !c.Resource.Absent {
+		return c.Resource.Assignment
+	}
+	return c.Cluster.Message.GetLoadAssignment()
+}
+
+// build collects what both clients say about one cluster.
+type build struct {
+	c          *Context
+	m          *clusterv3.Cluster
+	kind       string                            // of the cluster
+	assignment *endpointv3.ClusterLoadAssignment // its load_assignment; nil when absent
+	policies   [len(diag.Clients)]eds.PolicyConfig
+
+	problems []diag.Problem
+	index    map[string]int // by rule and path
+}
+
+// problem is that of a rule at a path: one for both clients.
+func (b *build) problem(rule string, at diag.Path, message string) *diag.Problem {
+	key := rule + " " + at.String()
+	i, ok := b.index[key]
+	if !ok {
+		i = len(b.problems)
+		b.index[key] = i
+		none := diag.None
+		b.problems = append(b.problems, diag.Problem{Rule: rule, Path: at, Message: message,
+			Envoy: diag.Override{Effect: &none}, GRPC: diag.Override{Effect: &none}})
+	}
+	return &b.problems[i]
+}
+
+// envoy records that Envoy refuses the cluster, with its text.
+func (b *build) envoy(stage, rule string, at diag.Path, message, says string) {
+	b.envoyEffect(diag.Reject, stage, rule, at, message, says)
+}
+
+func (b *build) envoyEffect(effect diag.Effect, stage, rule string, at diag.Path, message, says string) {
+	p := b.problem(rule, at, message)
+	if *p.Envoy.Effect == diag.None {
+		p.Envoy = diag.Override{Effect: &effect, Message: b.frame(effect, says), Stage: stage}
+	}
+}
+
+// frame adds what Envoy prints around the refusal of a cluster that came by CDS. Where the cluster's load_assignment is
+// judged, the runner does it.
+func (b *build) frame(effect diag.Effect, says string) string {
+	if b.c.InLoadAssignment() || b.c.Origin != eds.OriginCDS || effect != diag.Reject || strings.HasPrefix(says, "Unable to parse") {
+		return says
+	}
+	return "Error adding/updating cluster(s) " + b.m.GetName() + ": " + says
+}
+
+// grpc records what gRPC does, with its text.
+func (b *build) grpc(effect diag.Effect, stage, rule string, at diag.Path, message, says string) {
+	p := b.problem(rule, at, message)
+	if *p.GRPC.Effect == diag.None {
+		p.GRPC = diag.Override{Effect: &effect, Message: says, Stage: stage}
+	}
+}
+
+// inCluster is a path into the cluster around the resource.
+func inCluster(field string) diag.Path { return diag.Path{}.Field("cluster").Field(field) }
+
+// inLoadAssignment is a path into the cluster's load_assignment: into the resource itself where that is it.
+func (b *build) inLoadAssignment(field string) diag.Path {
+	if b.c.InLoadAssignment() {
+		if field == "" {
+			return diag.Path{}
+		}
+		return diag.Path{}.Field(field)
+	}
+	if field == "" {
+		return inCluster("load_assignment")
+	}
+	return inCluster("load_assignment").Field(field)
+}

@@ -1,0 +1,129 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// bySource checks where an EDS cluster gets its assignment from, in the order of Envoy
+// (subscription_factory_impl.cc, subscriptionFromConfigSource; config/utility.cc).
+func (b *build) bySource() {
+	if b.kind != eds.TypeEDS || b.m.GetEdsClusterConfig() == nil {
+		return
+	}
+	at := inCluster("eds_cluster_config.eds_config")
+	if boot := b.c.Bootstrap; boot != nil && (boot.NodeID == "" || boot.NodeCluster == "") {
+		b.envoy(stageSource, "node-id-missing", diag.Path{}.Field("bootstrap.node"), "an EDS cluster needs node.id and node.cluster",
+			"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment: node 'id' and 'cluster' are required. Set it either in 'node' config or via --service-node and --service-cluster options.")
+	}
+	config := b.m.GetEdsClusterConfig().GetEdsConfig()
+	switch source := config.GetConfigSourceSpecifier().(type) {
+	case *corev3.ConfigSource_Path, *corev3.ConfigSource_PathConfigSource:
+		// Whether the file is there is known on Envoy's host only (eds-path-not-found).
+	case *corev3.ConfigSource_ApiConfigSource:
+		b.apiSource(source.ApiConfigSource, at.Field("api_config_source"))
+	case *corev3.ConfigSource_Ads:
+		b.adsSource(at)
+	default:
+		if config == nil || config.GetSelf() != nil {
+			b.envoy(stageSource, "eds-cluster-without-config", at, "an EDS cluster needs an eds_config that says where its assignment comes from",
+				"Missing config source specifier in envoy::config::core::v3::ConfigSource")
+		}
+	}
+}
+
+// adsSource: a cluster in the bootstrap is taken without ADS by --mode validate, and not observed running with it.
+func (b *build) adsSource(at diag.Path) {
+	byCDS := b.c.Source == eds.FromCDS || !b.c.InLoadAssignment() && b.c.Origin == eds.OriginCDS
+	if byCDS && b.surroundingsKnown() && (b.c.Bootstrap == nil || !b.c.Bootstrap.HasADS) {
+		b.envoy(stageSource, "eds-ads-not-configured", at.Field("ads"), "eds_config is ads, but no dynamic_resources.ads_config is at hand",
+			"ADS must be configured to support an ADS config source")
+	}
+}
+
+// surroundingsKnown tells whether what stands around the cluster is known: its bootstrap is at hand, or the cluster is
+// a document of its own, which is judged as if it were all that there is (envoy-eds-rules.md 0.6).
+func (b *build) surroundingsKnown() bool {
+	return b.c.Bootstrap != nil || b.c.InLoadAssignment() && !b.c.Cluster.FromFlag && b.c.Resource.Shape != eds.ShapeConfigDump
+}
+
+// apiSource checks an api_config_source.
+func (b *build) apiSource(s *corev3.ApiConfigSource, at diag.Path) {
+	const rule = "eds-source-cluster-unknown"
+	says := func(field, message, text string) {
+		p := at
+		if field != "" {
+			p = at.Field(field)
+		}
+		b.envoy(stageSource, rule, p, message, text)
+	}
+	isGRPC := false
+	switch s.GetApiType() {
+	case corev3.ApiConfigSource_AGGREGATED_GRPC, corev3.ApiConfigSource_AGGREGATED_DELTA_GRPC:
+		says("api_type", fmt.Sprintf("api_type %s is none for EDS: use ads", s.GetApiType()), fmt.Sprintf("Unsupported config source %s", s.GetApiType()))
+		return
+	case corev3.ApiConfigSource_GRPC, corev3.ApiConfigSource_DELTA_GRPC:
+		isGRPC = true
+	}
+	switch {
+	case len(s.GetClusterNames()) == 0 && len(s.GetGrpcServices()) == 0:
+		says("", "the config source names no cluster", "API configs must have either a gRPC service or a cluster name defined: <dump>")
+	case isGRPC && len(s.GetClusterNames()) > 0:
+		says("cluster_names", "cluster_names is for REST: a gRPC source needs grpc_services", "envoy.config.core.v3.ApiConfigSource::(AGGREGATED_)(DELTA_)GRPC must not have a cluster name specified: <dump>")
+	case !isGRPC && len(s.GetGrpcServices()) > 0:
+		says("grpc_services", "grpc_services needs api_type GRPC or DELTA_GRPC", "envoy.config.core.v3.ApiConfigSource, if not a gRPC type, must not have a gRPC service specified: <dump>")
+	case !isGRPC && len(s.GetClusterNames()) != 1:
+		says("cluster_names", "a REST source needs exactly one cluster name", "envoy.config.core.v3.ApiConfigSource must have a singleton cluster name specified: <dump>")
+	default:
+		b.sourceClusters(s, at)
+	}
+	if s.GetTransportApiVersion() == corev3.ApiVersion_V2 { //nolint:staticcheck // what Envoy refuses
+		b.envoy(stageSource, "transport-api-version-v2", at.Field("transport_api_version"), "transport_api_version V2 is gone from Envoy: use V3",
+			"V2 xDS transport protocol version is deprecated in <dump>")
+	}
+	if s.GetApiType() == corev3.ApiConfigSource_REST && s.GetRefreshDelay() == nil {
+		says("refresh_delay", "a REST source needs a refresh_delay", "refresh_delay is required for REST API configuration sources")
+	}
+}
+
+// sourceClusters: what a config source names must be a primary cluster, one that needs no other to be initialised.
+func (b *build) sourceClusters(s *corev3.ApiConfigSource, at diag.Path) {
+	if !b.surroundingsKnown() {
+		return
+	}
+	check := func(name string, at diag.Path) {
+		if !b.isPrimary(name) {
+			b.envoy(stageSource, "eds-source-cluster-unknown", at, fmt.Sprintf("cluster %q is not a static cluster of the bootstrap, or is itself an EDS cluster", name),
+				fmt.Sprintf("envoy.config.core.v3.ApiConfigSource must have a statically defined non-EDS cluster: '%s' does not exist, was added via api, or is an EDS cluster", name))
+		}
+	}
+	for i, name := range s.GetClusterNames() {
+		check(name, at.Field("cluster_names").Index(i))
+	}
+	for i, service := range s.GetGrpcServices() {
+		if grpc := service.GetEnvoyGrpc(); grpc != nil {
+			check(grpc.GetClusterName(), at.Field("grpc_services").Index(i).Field("envoy_grpc.cluster_name"))
+		}
+	}
+}
+
+// isPrimary tells whether a cluster of that name is in the bootstrap and can be reached before EDS works
+// (cluster_manager_impl.cc, primary_clusters_): an EDS cluster can when it reads a file.
+func (b *build) isPrimary(name string) bool {
+	if b.c.Bootstrap == nil {
+		return false
+	}
+	return slices.ContainsFunc(b.c.Bootstrap.Clusters, func(other *eds.Cluster) bool {
+		m := other.Message
+		if m.GetName() != name {
+			return false
+		}
+		config := m.GetEdsClusterConfig().GetEdsConfig()
+		return m.GetType().String() != "EDS" || m.GetClusterType() != nil || config.GetPathConfigSource() != nil || config.GetPath() != "" //nolint:staticcheck // still read
+	})
+}

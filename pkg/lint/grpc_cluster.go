@@ -1,0 +1,87 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// byGRPC checks the type of the cluster as grpc-go does when it has taken the policy (unmarshal_cds.go).
+func (b *build) byGRPC() {
+	g := &b.policies[diag.GRPC]
+	for i := range g.Refusals {
+		b.grpcRefusal(&g.Refusals[i], hashOf(g))
+	}
+	b.grpcUnsupportedFields()
+	factory, _ := eds.ClusterFactory(b.m)
+	switch custom := b.m.GetClusterType(); {
+	case custom == nil && b.kind == eds.TypeEDS:
+		b.grpcEDS()
+	case custom == nil && b.kind == eds.TypeLogicalDNS:
+		// cardinality and resolver, and the rules about the address
+	case custom.GetName() == eds.AggregateName:
+		if len(eds.AggregateMembers(b.m)) == 0 {
+			b.grpc(diag.Reject, grpcStageType, "cluster-constraint", inCluster("cluster_type.typed_config.clusters"), "an aggregate cluster needs clusters",
+				"xds: aggregate cluster has empty clusters field in response: <dump>")
+		}
+	case custom == nil:
+		b.grpcType(fmt.Sprintf("gRPC does not know clusters of type %s", b.m.GetType()), fmt.Sprintf("unsupported cluster type (%s, <nil>) in response: <dump>", b.m.GetType()))
+	default:
+		b.grpcType(fmt.Sprintf("gRPC does not know clusters of type %q", factory), fmt.Sprintf("unsupported cluster type (%s, <dump>) in response: <dump>", b.m.GetType()))
+	}
+}
+
+func (b *build) grpcType(message, says string) {
+	rule, at := "grpc-cluster-type-unsupported", inCluster("type")
+	if b.m.GetClusterType() != nil {
+		at = inCluster("cluster_type.name")
+		if i, ok := b.index["cluster-type-unknown "+at.String()]; ok {
+			rule = b.problems[i].Rule // Envoy does not know it either
+		}
+	}
+	b.grpc(diag.Reject, grpcStageType, rule, at, message, says)
+}
+
+func (b *build) grpcEDS() {
+	config := b.m.GetEdsClusterConfig()
+	source := config.GetEdsConfig()
+	if source.GetAds() == nil && source.GetSelf() == nil {
+		rule, at := "grpc-eds-config-source", inCluster("eds_cluster_config.eds_config")
+		for _, where := range []string{"eds_cluster_config", "eds_cluster_config.eds_config"} {
+			if _, ok := b.index["eds-cluster-without-config "+inCluster(where).String()]; ok {
+				rule, at = "eds-cluster-without-config", inCluster(where)
+			}
+		}
+		b.grpc(diag.Reject, grpcStageType, rule, at, "gRPC takes EDS from ads or self only", "CDS's EDS config source is not ADS or Self: <dump>")
+	}
+	if strings.HasPrefix(b.m.GetName(), "xdstp:") && config.GetServiceName() == "" {
+		b.grpc(diag.Reject, grpcStageType, "grpc-xdstp-service-name", inCluster("eds_cluster_config.service_name"),
+			"a cluster with an xdstp: name needs a service_name for gRPC", "CDS's EDS service name is not set with a new-style cluster name: <dump>")
+	}
+}
+
+// grpcUnsupportedFields are fields that grpc-go refuses and Envoy reads.
+func (b *build) grpcUnsupportedFields() {
+	if len(b.m.GetTransportSocketMatches()) > 0 {
+		b.grpc(diag.Reject, grpcStageMatches, "cluster-constraint", inCluster("transport_socket_matches"), "gRPC takes no transport_socket_matches",
+			"unsupported transport_socket_matches field is non-empty: <dump>")
+	}
+	if lrs := b.m.GetLrsServer(); lrs != nil && lrs.GetSelf() == nil {
+		b.grpc(diag.Reject, grpcStageLRS, "cluster-constraint", inCluster("lrs_server"), "gRPC sends load reports to self only",
+			fmt.Sprintf("unsupported config_source_specifier %T in lrs_server field", lrs.GetConfigSourceSpecifier()))
+	}
+}
+
+// grpcIf records a refusal of a LOGICAL_DNS cluster, when gRPC knows the cluster as one.
+func (b *build) grpcIf(known bool, rule string, at diag.Path, message, says string) {
+	if !known {
+		return
+	}
+	stage := grpcStageType
+	if rule != "logical-dns-cardinality" {
+		stage = grpcStageDNS
+	}
+	b.grpc(diag.Reject, stage, rule, at, message, says)
+}

@@ -1,0 +1,113 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// policyWords are what users are told about a refused policy; the client's own text says more.
+var policyWords = map[string]string{
+	"lb-policy-config-missing":    "lb_policy LOAD_BALANCING_POLICY_CONFIG needs a load_balancing_policy",
+	"lb-policy-conflict":          "load_balancing_policy cannot be combined with this field",
+	"lb-policy-cluster-provided":  "CLUSTER_PROVIDED cannot be combined with lb_subset_config",
+	"wrr-locality-child":          "wrr_locality takes client_side_weighted_round_robin only",
+	"hash-policy-empty":           "an empty entry in hash_policy ends the Envoy process",
+	"maglev-table-size-one":       "table_size 1 ends the Envoy process: use a larger prime number",
+	"grpc-ring-hash-function":     "gRPC takes ring_hash with hash_function XX_HASH only",
+	"grpc-lb-policy-unsupported":  "gRPC does not know this load balancing policy",
+	"maglev-table-size-not-prime": "table_size must be a prime number",
+}
+
+func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
+	switch r.Rule {
+	case "ring-hash-size-bounds":
+		minimum, maximum := h.RingSizes()
+		return fmt.Sprintf("minimum_ring_size %d is larger than maximum_ring_size %d", minimum, maximum)
+	case "maglev-table-size-not-prime":
+		return fmt.Sprintf("table_size %d is no prime number", h.Table())
+	case "lb-policy-unknown":
+		if r.Parse {
+			return "Envoy does not have this load balancing policy, so it cannot read the file"
+		}
+		return "there is no load balancing policy that Envoy has"
+	}
+	if words, ok := policyWords[r.Rule]; ok {
+		return words
+	}
+	return r.Message
+}
+
+// byPolicy reports the refusals of the policy by Envoy (ClusterInfoImpl), and a source that the type does not have.
+func (b *build) byPolicy() {
+	p := &b.policies[diag.Envoy]
+	for i := range p.Refusals {
+		r := &p.Refusals[i]
+		stage, effect := stageType, diag.Reject
+		switch {
+		case r.Parse:
+			stage = "00c-json"
+		case r.Late && !b.balancerBuilt(r):
+			continue
+		case r.Late && r.Crash:
+			stage = "14-apply"
+		case r.Late:
+			stage = stageBalancer
+		}
+		if r.Crash {
+			effect = diag.Crash
+		}
+		b.envoyEffect(effect, stage, r.Rule, r.Path, refusalWords(r, hashOf(p)), r.Message)
+	}
+	if b.m.GetEdsClusterConfig() != nil && !b.typeIsEDS() {
+		b.envoy(stageType, "eds-cluster-without-config", inCluster("eds_cluster_config"), "only a cluster of type EDS may have an eds_cluster_config",
+			"eds_cluster_config set in a non-EDS cluster")
+	}
+}
+
+// typeIsEDS: Envoy looks at `type` here, so an EDS cluster by cluster_type is none.
+func (b *build) typeIsEDS() bool { return b.m.GetClusterType() == nil && b.kind == eds.TypeEDS }
+
+func (b *build) grpcRefusal(r *eds.Refusal, h *eds.HashConfig) {
+	if r.Rule == "cluster-constraint" && b.m.GetLoadBalancingPolicy() == nil {
+		return // the constraint of the legacy field, reported with Envoy's
+	}
+	rule, at := r.Rule, r.Path
+	if rule == "grpc-lb-policy-unsupported" {
+		// The same mistake has one id: where Envoy refuses the value as well, its rule.
+		if i, ok := b.index["lb-policy-cluster-provided cluster.lb_policy"]; ok && at.String() == "cluster.lb_policy" {
+			rule = b.problems[i].Rule
+		}
+	}
+	stage, effect := grpcStagePolicy, diag.Reject
+	switch {
+	case r.Late:
+		stage, effect = "-", diag.Drop
+	case strings.HasPrefix(at.String(), "cluster.load_balancing_policy"):
+		stage = grpcStageExtension
+	}
+	b.grpc(effect, stage, rule, at, refusalWords(r, h), r.Message)
+}
+
+func hashOf(p *eds.PolicyConfig) *eds.HashConfig {
+	if q := p.Find("ring_hash", "maglev"); q != nil {
+		return q.Hash
+	}
+	return &eds.HashConfig{}
+}
+
+// balancerBuilt tells whether Envoy builds the load balancer whose settings it would refuse: not for a subset that no
+// endpoint is in (subset_lb.cc), and not the table of maglev while there is no endpoint.
+func (b *build) balancerBuilt(r *eds.Refusal) bool {
+	hosts := false
+	for _, group := range b.endpoints() {
+		hosts = hosts || len(group.GetLbEndpoints()) > 0
+	}
+	if r.Crash && !hosts {
+		return false
+	}
+	subset := b.policies[diag.Envoy].Find("subset")
+	return subset == nil || b.subsetExists(subset.Subset)
+}
