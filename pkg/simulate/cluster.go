@@ -5,7 +5,6 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	commondnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
 	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
 	pickfirstv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/pick_first/v3"
 	wrrlocalityv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/wrr_locality/v3"
@@ -35,34 +34,19 @@ func describeCluster(m *clusterv3.Cluster, source eds.Source) (string, clusterKi
 		}
 		return "EDS", kindEDS
 	}
-	custom, ok := m.GetClusterDiscoveryType().(*clusterv3.Cluster_ClusterType)
-	if !ok {
-		kinds := map[clusterv3.Cluster_DiscoveryType]clusterKind{
-			clusterv3.Cluster_EDS: kindEDS, clusterv3.Cluster_STATIC: kindStatic,
-			clusterv3.Cluster_STRICT_DNS: kindStrictDNS, clusterv3.Cluster_LOGICAL_DNS: kindLogicalDNS,
-		}
-		kind, known := kinds[m.GetType()]
-		if !known {
-			kind = kindNoEndpoints
-		}
-		return m.GetType().String(), kind
+	name := m.GetType().String()
+	if custom := m.GetClusterType(); custom != nil {
+		name = custom.GetName()
 	}
-	name := custom.ClusterType.GetName()
-	switch name {
-	case "envoy.cluster.eds":
+	switch eds.ClusterType(m) {
+	case eds.TypeEDS:
 		return name, kindEDS
-	case "envoy.cluster.static":
+	case eds.TypeStatic:
 		return name, kindStatic
-	case "envoy.cluster.strict_dns":
+	case eds.TypeStrictDNS:
 		return name, kindStrictDNS
-	case "envoy.cluster.logical_dns":
+	case eds.TypeLogicalDNS:
 		return name, kindLogicalDNS
-	case "envoy.clusters.dns":
-		var dns commondnsv3.DnsCluster
-		if custom.ClusterType.GetTypedConfig().UnmarshalTo(&dns) == nil && dns.GetAllAddressesInSingleEndpoint() {
-			return name, kindLogicalDNS
-		}
-		return name, kindStrictDNS
 	default:
 		return name, kindNoEndpoints
 	}
