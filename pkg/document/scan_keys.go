@@ -171,11 +171,6 @@ func (s *scanner) verifySimpleKey() bool {
 	return true
 }
 
-func (s *scanner) popAllSimpleKeys() {
-	for _, k := range s.keys {
-		if k.flowLevel == 0 {
-			s.settle(k, invalid)
-		}
-	}
-	s.keys = s.keys[:0]
-}
+// popAllSimpleKeys forgets the open keys without a decision: their tokens stay unverified, so the scanner runs to the
+// end of the stream, where they count as keys without a value.
+func (s *scanner) popAllSimpleKeys() { s.keys = s.keys[:0] }

@@ -53,12 +53,12 @@ func (st *scalarState) truncate(n int) {
 }
 
 func (s *scanner) scanPlain() {
-	s.insertSimpleKey()
-	start := s.pos
 	indent := 0
 	if !s.inFlow() {
 		indent = s.topIndent().column + 1
 	}
+	s.insertSimpleKey() // may open a level that does not count for the scalar itself
+	start := s.pos
 	end, raw := s.plainLineEnd(start), true
 	switch {
 	case end >= 0 && !is(s.at(end), chBreak):
@@ -68,6 +68,9 @@ func (s *scanner) scanPlain() {
 		s.simpleKeyAllowed = true
 	default:
 		s.simpleKeyAllowed = s.scanFlowScalar(0, indent, len(s.src))
+		if s.err != nil {
+			return
+		}
 		end = s.scalar.contentEnd
 		raw = bytes.Equal(s.scalar.out, s.src[start:end])
 	}

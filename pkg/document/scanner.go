@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 type tokenKind uint8
@@ -244,8 +245,10 @@ func (s *scanner) location(at uint32) (line, column int) {
 	return line, int(at) - t.lineStart + 1
 }
 
-// text of an error as yaml-cpp prints it.
+// text of an error as Envoy prints what yaml-cpp says: as a C string, so a NUL ends it.
 func (s *scanner) text(e *scanError) string {
 	line, column := s.location(e.at)
-	return fmt.Sprintf("yaml-cpp: error at line %d, column %d: %s", line, column, e.reason)
+	text := fmt.Sprintf("yaml-cpp: error at line %d, column %d: %s", line, column, e.reason)
+	text, _, _ = strings.Cut(text, "\x00")
+	return text
 }
