@@ -31,7 +31,7 @@ var directions = []direction{
 	{"pkg/api/...", []string{"pkg/api/..."}, "generated code stands alone"},
 	{"pkg/author", []string{"pkg/diag", "pkg/document", "pkg/eds", "pkg/selector"}, "an edit is checked by a function that cli passes in"},
 	{"pkg/cli", []string{"pkg/..."}, ""},
-	{"pkg/config", []string{"pkg/diag"}, "settings are data; cli gives them a meaning"},
+	{"pkg/config", []string{"pkg/diag", "pkg/document"}, "settings are data; cli gives them a meaning"},
 	{"pkg/diag", nil, "the vocabulary of all others knows none of them"},
 	{"pkg/diff", []string{"pkg/diag", "pkg/eds", "pkg/selector", "pkg/simulate"}, "a difference is one of resources and their shares, not of findings"},
 	{"pkg/document", []string{"pkg/diag"}, "a tree knows nothing of the API"},

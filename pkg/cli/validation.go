@@ -103,7 +103,9 @@ func (v *validation) judge(ctx context.Context, file *input.File, n int) judgedF
 	if n > 1 {
 		workers = 1 // the files are the unit of work
 	}
-	out.report = validate.Run(loaded.Resources, v.judging(&p, workers))
+	judging := v.judging(&p, workers)
+	out.report = validate.Run(loaded.Resources, judging)
+	out.report.Suppress(file.Name, loaded.Docs, judging)
 	if wantsLines(v.options.outputs) {
 		out.lines = collectLines(file.Name, data, out.report.Findings)
 	}
