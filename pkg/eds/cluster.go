@@ -29,7 +29,6 @@ func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document
 		if p.version != V3 && problem.Rule == "unknown-field" {
 			continue // a field of the older API, which Envoy refuses as a whole
 		}
-		problem.Path = append(diag.Path{{Name: "cluster"}}, problem.Path...)
 		c.Problems = append(c.Problems, problem)
 	}
 	c.Unreadable = d.hard

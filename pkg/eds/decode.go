@@ -45,7 +45,8 @@ type decoder struct {
 	frames    []frame
 	jsonDepth int // containers around the value being read, in the document as Envoy gets it
 	wireDepth int // messages around it, from the root of the resource
-	tooDeep   bool
+	tooDeep   bool // the limit of JSON's nesting was reported
+	tooNested bool // that of the wire was
 	entries   []entry // scratch space of all objects being read
 	// firstWins makes the first of two spellings of a field count instead of the last: Envoy chooses at random.
 	firstWins     bool
@@ -110,6 +111,16 @@ func (d *decoder) enter(v value) bool {
 
 func (d *decoder) leave() { d.jsonDepth-- }
 
+// enterMessage notes that a message begins inside others.
+func (d *decoder) enterMessage(v value) {
+	if d.wireDepth++; d.wireDepth > wireDepthLimit+1 && d.where.inAny && !d.tooNested {
+		d.tooNested = true
+		p := d.problem(v.node, "nesting-too-deep", "messages are nested more than %d levels deep", wireDepthLimit)
+		p.Envoy = diag.Override{Stage: "04-unpack", Message: unpackText}
+		d.add(p)
+	}
+}
+
 // object reads the fields of an object into m.
 func (d *decoder) object(v value, m protoreflect.Message) {
 	if v.kind != jsonObject {
@@ -121,12 +132,7 @@ func (d *decoder) object(v value, m protoreflect.Message) {
 		return
 	}
 	defer d.leave()
-	if d.wireDepth++; d.wireDepth > wireDepthLimit+1 && d.where.inAny && !d.tooDeep {
-		d.tooDeep = true
-		p := d.problem(v.node, "nesting-too-deep", "messages are nested more than %d levels deep", wireDepthLimit)
-		p.Envoy = diag.Override{Stage: "04-unpack", Message: unpackText}
-		d.add(p)
-	}
+	d.enterMessage(v)
 	defer func() { d.wireDepth-- }()
 
 	fields := d.schema.fields(m.Descriptor())

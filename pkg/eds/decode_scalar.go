@@ -328,7 +328,7 @@ func (d *decoder) unknownEnum(v value, ed protoreflect.EnumDescriptor) {
 		names[i] = string(ed.Values().Get(i).Name())
 	}
 	if near := nearest(v.text, names); near != "" {
-		p.Hint = fmt.Sprintf("did you mean %s?", near)
+		p.Hint = fmt.Sprintf("did you mean `%s`?", near)
 	}
 	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(fmt.Sprintf("unknown enum value: '%s'", v.text))}
 	d.add(p)

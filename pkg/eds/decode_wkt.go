@@ -187,14 +187,8 @@ func (d *decoder) listMessage(v value, m protoreflect.Message) {
 
 func (d *decoder) valueMessage(v value, m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
-	d.wireDepth++
+	d.enterMessage(v)
 	defer func() { d.wireDepth-- }()
-	if d.wireDepth > wireDepthLimit+1 && d.where.inAny && !d.tooDeep {
-		d.tooDeep = true
-		p := d.problem(v.node, "nesting-too-deep", "messages are nested more than %d levels deep", wireDepthLimit)
-		p.Envoy = diag.Override{Stage: "04-unpack", Message: unpackText}
-		d.add(p)
-	}
 	switch v.kind {
 	case jsonNull:
 		m.Set(fields.ByNumber(1), protoreflect.ValueOfEnum(0))

@@ -66,20 +66,24 @@ func jsonFirst(trimmed []byte) bool {
 	return len(rest) == 0 || rest[0] == '"' || rest[0] == '}' || rest[0] == ']' || trimmed[0] == '[' && rest[0] == '{'
 }
 
-// isBinary tells whether the bytes are no text: control characters that no text format has.
+// isBinary tells whether the bytes are no text: a NUL, or more than one in two hundred is a control character that no
+// text format has, or no UTF-8.
 func isBinary(head []byte) bool {
 	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
 		return false // UTF-16
 	}
-	bad := 0
+	bad, size := 0, len(head)
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
 	for len(head) > 0 {
 		c, n := utf8.DecodeRune(head)
-		if c == 0 || c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b || c == utf8.RuneError && n == 1 && len(head) > utf8.UTFMax {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b || c == utf8.RuneError && n == 1 && len(head) > utf8.UTFMax {
 			bad++
 		}
 		head = head[n:]
 	}
-	return bad > 0 && bad*200 > len(head)
+	return bad > 0 && bad*200 > size
 }
 
 var templateMarks = []struct {

@@ -121,7 +121,7 @@ func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
 		message, hint = fmt.Sprintf("%s has no field %q any more", md.Name(), e.text), replaced
 	default:
 		if name, ok := suggestField(md, e.text); ok {
-			hint = fmt.Sprintf("did you mean %q?", name)
+			hint = fmt.Sprintf("did you mean `%s`?", name)
 		}
 	}
 	p := d.problem(e.key, rule, "%s", message)

@@ -54,7 +54,11 @@ func (r *reader) response(n document.Node, shape Shape) {
 	}
 	before := len(r.file.Resources)
 	for i, item := range nodes {
-		r.item(item, shape, resp, i)
+		at := fmt.Sprintf("resources[%d]", i)
+		if !isSequence(list) {
+			at = "resources" // a single message where a list belongs
+		}
+		r.item(item, shape, resp, at, i)
 	}
 	if len(r.file.Resources) == before && (r.opts.Shape != "" || r.opts.Source == FromFile) {
 		for i, item := range nodes {
@@ -105,10 +109,9 @@ func itemName(n document.Node) string {
 }
 
 // item reads one resource of a response.
-func (r *reader) item(n document.Node, shape Shape, resp *Response, i int) {
+func (r *reader) item(n document.Node, shape Shape, resp *Response, at string, i int) {
 	own := *resp
 	own.Index = i
-	at := fmt.Sprintf("resources[%d]", i)
 	v := look(n)
 	if v.kind == jsonNull || v.kind == jsonObject && !v.node.First().IsValid() {
 		own.NoBody = true

@@ -10,33 +10,68 @@ import (
 
 // ruled is a problem with its rule and the outcomes for both clients: what verdicts are made of.
 type ruled struct {
-	diag.Problem
+	produced
 	rule     *lint.Rule
 	outcomes [len(diag.Clients)]diag.Outcome
 }
 
-// Judge judges one resource: its findings and the verdict of each client. ResourceIndex is left for the caller.
-func Judge(r *eds.Resource, o Options) (Resource, []diag.Finding) {
+// produced is a problem and whether it is about the text around the resource, which others share.
+type produced struct {
+	diag.Problem
+	around bool
+}
+
+// found is a finding; shared ones are the same for several resources and are reported once.
+type found struct {
+	diag.Finding
+	shared bool
+}
+
+// judge judges one resource: its findings and the verdict of each client. ResourceIndex is left for the caller.
+func judge(r *eds.Resource, o Options) (Resource, []found) {
 	c := newContext(r, o)
 	all := rule(c, produce(c))
-	grpcApplies := appliesToGRPC(c, all)
-	verdicts := [len(diag.Clients)]diag.Verdict{
-		diag.Envoy: verdict(c, diag.Envoy, all),
-		diag.GRPC:  grpcVerdict(c, all),
+	judged := Resource{
+		File: r.File, Name: r.Name, Absent: r.Absent, APIVersion: r.APIVersion, Source: c.Source, Cluster: describe(c.Cluster),
+		Verdicts: [len(diag.Clients)]diag.Verdict{diag.Envoy: verdict(c, diag.Envoy, all), diag.GRPC: grpcVerdict(c, all)},
 	}
-	findings := make([]diag.Finding, 0, len(all))
+	if r.Node.IsValid() {
+		judged.Start = r.Node.Span().Start
+	}
+	grpcApplies := appliesToGRPC(c, all)
+	findings := make([]found, 0, len(all))
 	for i := range all {
 		if f, ok := finding(c, &all[i], o, grpcApplies); ok {
 			findings = append(findings, f)
 		}
 	}
-	judged := Resource{
-		File: r.File, Name: r.Name, Absent: r.Absent, APIVersion: r.APIVersion, Source: c.Source, Cluster: describe(c.Cluster), Verdicts: verdicts,
-	}
-	if r.Node.IsValid() {
-		judged.Start = r.Node.Span().Start
+	if r.Alternative != nil {
+		findings = worse(&judged, findings, r.Alternative, o)
 	}
 	return judged, findings
+}
+
+// worse takes over the verdict of the other reading of a resource where it is worse, and what only the other reading
+// shows.
+func worse(judged *Resource, findings []found, alternative *eds.Resource, o Options) []found {
+	other, more := judge(alternative, o)
+	for i, v := range other.Verdicts {
+		if rank(v.Kind) > rank(judged.Verdicts[i].Kind) {
+			judged.Verdicts[i] = v
+		}
+	}
+	for _, f := range more {
+		same := func(have found) bool { return have.Rule == f.Rule && slices.Equal(have.Path, f.Path) }
+		if !slices.ContainsFunc(findings, same) {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// rank orders verdicts from good to bad.
+func rank(k diag.VerdictKind) int {
+	return slices.Index([]diag.VerdictKind{diag.NotApplicable, diag.Accept, diag.Unknown, diag.Ignored, diag.Rejected, diag.Crashes}, k)
 }
 
 // describe is what a report says about the cluster; nil when there is none at hand.
@@ -82,39 +117,53 @@ func newContext(r *eds.Resource, o Options) *lint.Context {
 }
 
 // produce collects what decoder, constraints and checks find, in this order; within each in the order of the clients.
-func produce(c *lint.Context) []diag.Problem {
-	problems := slices.Clone(c.Resource.Problems)
+func produce(c *lint.Context) []produced {
+	var all []produced
+	add := func(around bool, problems []diag.Problem) {
+		for _, p := range problems {
+			all = append(all, produced{p, around})
+		}
+	}
+	add(true, c.Resource.Around)
+	add(false, c.Resource.Problems)
 	if c.Cluster != nil {
 		for _, p := range c.Cluster.Problems {
 			p.Path = diag.Path{}.Field("cluster").Join(p.Path)
-			problems = append(problems, p)
+			all = append(all, produced{p, false})
 		}
 	}
-	lost := unreadable(c, problems)
+	lost := unreadable(c, all)
 	report := func(p diag.Problem) {
 		if !follows(p.Path, lost) {
-			problems = append(problems, p)
+			all = append(all, produced{Problem: p})
 		}
 	}
-	if !c.Resource.Absent {
-		lint.Constraints(c, report)
-	}
+	lint.Constraints(c, report)
 	for _, e := range lint.Checks() {
-		if !c.Resource.Absent || aboutResponse(e) {
+		if !c.Resource.Absent || aboutSurroundingsOnly(c, e) {
 			e.Check(c, report)
 		}
 	}
-	return problems
+	return all
 }
 
-// aboutResponse tells whether a check speaks of the response alone, so that it needs no assignment.
-func aboutResponse(e lint.Entry) bool {
-	return !slices.ContainsFunc(e.Rules, func(id string) bool { return lint.Lookup(id).Needs != "source" })
+// aboutSurroundingsOnly tells whether a check needs no assignment: it speaks of the response, or of the cluster or the
+// bootstrap when there is one.
+func aboutSurroundingsOnly(c *lint.Context, e lint.Entry) bool {
+	return !slices.ContainsFunc(e.Rules, func(id string) bool {
+		switch lint.Lookup(id).Needs {
+		case "source":
+			return false
+		case "cluster", "bootstrap":
+			return c.Cluster == nil
+		}
+		return true
+	})
 }
 
 // unreadable lists the paths of values that the reader refused, so that the message does not hold them.
-func unreadable(c *lint.Context, problems []diag.Problem) []diag.Path {
-	if !c.Resource.Unreadable {
+func unreadable(c *lint.Context, problems []produced) []diag.Path {
+	if !c.Resource.Unreadable && (c.Cluster == nil || !c.Cluster.Unreadable) {
 		return nil
 	}
 	var lost []diag.Path
