@@ -24,7 +24,7 @@ func noEnv(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-func hasEnv(f *pflag.Flag) bool { return f.Annotations[noEnvAnnotation] == nil }
+func hasEnv(f *pflag.Flag) bool { return f.Name != "help" && f.Annotations[noEnvAnnotation] == nil }
 
 // envName is the variable of a flag: "cluster-origin" is EDSCTL_CLUSTER_ORIGIN.
 func envName(flag string) string {

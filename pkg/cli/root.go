@@ -51,9 +51,9 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	root.PersistentFlags().SortFlags = true
 	addColorFlag(root)
 	root.PersistentFlags().BoolP("help", "h", false, "show help")
-	noEnv(root.PersistentFlags(), "help")
 	root.AddCommand(
 		newValidateCmd(env),
+		newFetchCmd(env),
 		newRulesCmd(env),
 		newVersionCmd(env),
 		newCompletionCmd(env),

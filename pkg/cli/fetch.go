@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/render"
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+type fetchOptions struct {
+	xdsFlags
+	xdsCheck
+	timeout time.Duration
+	output  string
+	verbose int
+}
+
+func newFetchCmd(env *Env) *cobra.Command {
+	var o fetchOptions
+	cmd := &cobra.Command{
+		Use:   "fetch [NAME...]",
+		Short: "Ask a control plane for assignments, and say what is wrong with them",
+		Long: `Ask a management server for the assignments with the given names, as Envoy or a gRPC client would, and print them.
+Without names, ask for the clusters first and for the assignment of every cluster with EDS.
+
+What comes is validated as it comes; findings go to standard error. Names that stay without an answer until --timeout
+are explained, and make the exit code 4.`,
+		Example: `  edsctl fetch backend --server 127.0.0.1:18000 --plaintext
+  edsctl fetch --server istiod.istio-system:15010 --plaintext --as istio-sidecar -o table
+  edsctl fetch --bootstrap envoy.yaml --transport delta
+  edsctl fetch backend --server 127.0.0.1:18000 --plaintext | edsctl simulate -`,
+		GroupID: groupLive,
+		RunE:    func(cmd *cobra.Command, args []string) error { return runFetch(cmd, env, &o, args) },
+	}
+	o.xdsFlags.bind(cmd)
+	o.xdsCheck.bind(cmd)
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 15*time.Second, "longest time to wait for all answers")
+	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "tell what is sent and received; twice: whole messages")
+	outputVar(cmd, &o.output, render.AssignmentFormats())
+	return cmd
+}
+
+// outputVar declares -o, --output with one value.
+func outputVar(cmd *cobra.Command, value *string, formats []string) {
+	*value = formats[0]
+	cmd.Flags().VarP(enum{value, formats}, "output", "o", "output format")
+	completeFlag(cmd, "output", cobra.FixedCompletions(words(formats), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {
+	opts, notes, err := o.options(env)
+	if err != nil {
+		return err
+	}
+	say := newRemarks(env, cmd, o.verbose)
+	for _, n := range notes {
+		say.note(n)
+	}
+	check := o.newChecker(env, &opts)
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+	defer cancel()
+	tracker, err := xds.Fetch(ctx, opts, names, func(ev *xds.Event) error {
+		say.event(ev)
+		return check.event(ev)
+	})
+	if cmd.Context().Err() != nil {
+		return cmd.Context().Err()
+	}
+	out := fetched(tracker)
+	if werr := render.Assignments(env.Stdout, o.output, out, render.Options{Color: useColor(cmd, env, env.Stdout)}); werr != nil {
+		return werr
+	}
+	check.report(say)
+	sayClusters(say, tracker)
+	return errors.Join(fetchError(say, tracker, opts, o, err), check.failed())
+}
+
+// fetched are the assignments that came, in the order of the names.
+func fetched(t *xds.Tracker) []render.Assignment {
+	var out []render.Assignment
+	for _, name := range t.Names() {
+		if a := t.Answer(name); a != nil && a.Resource != nil && a.Resource.Assignment != nil {
+			out = append(out, render.Assignment{Name: name, Version: a.Resource.Version, Resource: a.Resource.Assignment, TypeURL: a.Resource.Any.GetTypeUrl()})
+		}
+	}
+	return out
+}
+
+// sayClusters names the clusters whose endpoints do not come by EDS, and why.
+func sayClusters(say *remarks, t *xds.Tracker) {
+	for _, c := range t.Clusters() {
+		switch {
+		case c.Err != nil:
+			say.note(fmt.Sprintf("cluster %q: %s", c.Name, c.Err))
+		case c.Why != "" && !c.IsEDS():
+			say.note(fmt.Sprintf("cluster %q has no EDS: %s", c.Name, c.Why))
+		case c.Why != "":
+			say.note(fmt.Sprintf("cluster %q: %s", c.Name, c.Why))
+		}
+	}
+	for _, name := range t.Names() {
+		switch a := t.Answer(name); {
+		case a == nil:
+		case a.Removed:
+			say.note(fmt.Sprintf("%q does not exist: the server lists it as removed", name))
+		case a.Error != nil:
+			say.note(fmt.Sprintf("%q: the server has an error for it: %s: %s", name, a.Error.Code, a.Error.Message))
+		}
+	}
+}
+
+// fetchError is the error that a fetch ends with: a failed connection, or names without an answer, each explained.
+func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions, err error) error {
+	var failed *xds.StreamError
+	switch {
+	case errors.As(err, &failed):
+		return connectionError(opts, failed)
+	case errors.Is(err, context.DeadlineExceeded):
+	case err != nil:
+		return err
+	}
+	silences := t.Explain(opts, o.as)
+	if len(silences) == 0 {
+		return nil
+	}
+	for _, s := range silences {
+		say.silence(s)
+	}
+	what := "clusters"
+	if silences[0].Name != "" {
+		what = quotedNames(t.Unanswered())
+	}
+	return errUnanswered(fmt.Errorf("fetch: no answer for %s within %s", what, o.timeout))
+}
+
+// quotedNames lists names for a message.
+func quotedNames(names []string) string {
+	const most = 5
+	quoted := make([]string, 0, most+1)
+	for i, n := range names {
+		if i == most {
+			quoted = append(quoted, fmt.Sprintf("%d more", len(names)-most))
+			break
+		}
+		quoted = append(quoted, fmt.Sprintf("%q", n))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// connectionError says why a server could not be asked, in one line with hints.
+func connectionError(o xds.Options, failed *xds.StreamError) error {
+	cause, hints := xds.ExplainClose(failed, o)
+	err := fmt.Errorf("%s: %w", o.Dial.Target, failed)
+	if cause != "" {
+		err = fmt.Errorf("%s: %s (%w)", o.Dial.Target, cause, failed)
+	}
+	return withHint(err, hints...)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/render"
+	"github.com/edsctl/edsctl/pkg/validate"
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+// xdsCheck are the flags about judging what comes.
+type xdsCheck struct {
+	profile
+	validate string
+	failOn   string
+}
+
+func (c *xdsCheck) bind(cmd *cobra.Command) {
+	c.profile.bind(cmd, "client", "envoy-version", "unknown-fields")
+	enumVar(cmd, &c.validate, "validate", "on", []string{"on", "off"}, "validate what comes")
+	enumVar(cmd, &c.failOn, "fail-on", diag.Error.String(), []string{"error", "warning", "info", failNever}, "least severity of a finding that makes the exit code 1")
+}
+
+// checker judges the assignments of responses as they come, and keeps the newest report of each name.
+type checker struct {
+	on      bool
+	client  diag.Client // whose refusal becomes a NACK
+	clients []diag.Client
+	failOn  string
+	server  string
+	options validate.Options
+	reports map[string]validate.Report
+	order   []string
+}
+
+func (c *xdsCheck) newChecker(env *Env, o *xds.Options) *checker {
+	clients := c.profile.clients()
+	if cmdClient := clients[0]; len(clients) == 1 && o.Client == diag.Envoy {
+		o.Client = cmdClient
+	}
+	return &checker{
+		on: c.validate == "on", client: o.Client, clients: clients, failOn: c.failOn, server: o.Dial.Target, reports: map[string]validate.Report{},
+		options: validate.Options{
+			Clients: clients, EnvoyVersion: c.profile.minorVersion(), UnknownFields: c.profile.unknownKeys, Getenv: env.Getenv,
+		},
+	}
+}
+
+// event judges the assignments of a response. The error is what the client would refuse the response for.
+func (c *checker) event(ev *xds.Event) error {
+	if ev.Kind != xds.Received || !c.on {
+		return nil
+	}
+	var resources []*eds.Resource
+	var asked []bool
+	for i := range ev.Resources {
+		if r := &ev.Resources[i]; r.Assignment != nil {
+			r.Assignment.File = c.server
+			resources = append(resources, r.Assignment)
+			asked = append(asked, r.Asked)
+		}
+	}
+	if len(resources) == 0 {
+		return nil
+	}
+	report := validate.Run(resources, c.options)
+	for i, r := range resources {
+		if asked[i] {
+			c.keep(r.Name, report, i)
+		}
+	}
+	return c.refusal(ev, report, asked)
+}
+
+// keep stores what a report says about one of its resources.
+func (c *checker) keep(name string, report validate.Report, index int) {
+	one := validate.Report{Resources: report.Resources[index : index+1]}
+	for _, f := range report.Findings {
+		if f.ResourceIndex == index {
+			f.ResourceIndex = 0
+			one.Findings = append(one.Findings, f)
+		}
+	}
+	if _, ok := c.reports[name]; !ok {
+		c.order = append(c.order, name)
+	}
+	c.reports[name] = one
+}
+
+// wholeStages end before "08-watch": there Envoy still looks at resources that nobody asked for.
+const watchStage = "08"
+
+// refusal is the client's reason to refuse a response: the first resource that it refuses. Of resources that nobody
+// asked for, Envoy checks bytes and constraints in state of the world, and nothing in delta.
+func (c *checker) refusal(ev *xds.Event, report validate.Report, asked []bool) error {
+	delta := len(report.Resources) > 0 && report.Resources[0].Source == eds.FromDelta
+	var late error
+	for i := range report.Resources {
+		v := report.Resources[i].Verdicts[c.client]
+		if v.Kind != diag.Rejected && v.Kind != diag.Crashes {
+			continue
+		}
+		early := c.isEarly(report, i, v.Rule)
+		switch {
+		case !asked[i] && (delta || !early) && c.client == diag.Envoy:
+		case early || c.client == diag.GRPC:
+			return errors.New(v.Message)
+		case late == nil:
+			late = errors.New(v.Message)
+		}
+	}
+	return late
+}
+
+// isEarly tells whether a rule decides before the resource is given to its watch.
+func (c *checker) isEarly(report validate.Report, index int, rule string) bool {
+	for _, f := range report.Findings {
+		if f.ResourceIndex == index && f.Rule == rule {
+			return strings.Compare(f.Clients[diag.Envoy].Stage, watchStage) < 0
+		}
+	}
+	return false
+}
+
+// all joins the newest reports of all names.
+func (c *checker) all() *render.Validation {
+	out := &render.Validation{Clients: c.clients}
+	for _, name := range c.order {
+		r := c.reports[name]
+		for _, f := range r.Findings {
+			f.ResourceIndex = len(out.Resources)
+			out.Findings = append(out.Findings, f)
+		}
+		out.Resources = append(out.Resources, r.Resources...)
+	}
+	return out
+}
+
+// report writes the findings to standard error.
+func (c *checker) report(say *remarks) {
+	v := c.all()
+	if len(v.Findings) == 0 {
+		return
+	}
+	say.findings(v)
+}
+
+// failed is the error for findings at or above the threshold.
+func (c *checker) failed() error { return failOn(c.all(), c.failOn) }
