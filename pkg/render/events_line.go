@@ -1,0 +1,81 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+// EventLine writes one event of a stream in a line for people; whole adds the message as JSON.
+func EventLine(w io.Writer, ev *xds.Event, whole bool) {
+	fmt.Fprintf(w, "%s [%d] %s\n", ev.Time.Format("15:04:05.000"), ev.Stream, printable(eventText(ev)))
+	if !whole {
+		return
+	}
+	for _, m := range []proto.Message{ev.Request, ev.Message} {
+		if m == nil {
+			continue
+		}
+		data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		fmt.Fprintf(w, "  %s\n", printable(string(data)))
+	}
+}
+
+func eventText(ev *xds.Event) string {
+	kind := shortType(ev.TypeURL)
+	switch ev.Kind {
+	case xds.Opened:
+		return "open " + ev.Method
+	case xds.Sent:
+		return sentText(ev, kind)
+	case xds.Received:
+		text := fmt.Sprintf("received %s version %q nonce %q: %s", kind, ev.Version, ev.Nonce, plural(len(ev.Resources), "resource"))
+		if len(ev.Removed) > 0 {
+			text += fmt.Sprintf(", %d removed", len(ev.Removed))
+		}
+		return text
+	case xds.Expired:
+		return "the TTL ran out of " + strings.Join(ev.Names, ", ")
+	case xds.Closed:
+		text := "closed"
+		if ev.Err != nil {
+			text += ": " + ev.Err.Error()
+		}
+		if ev.Retry >= 0 {
+			text += fmt.Sprintf("; again in %s", ev.Retry.Round(1e6))
+		}
+		return text
+	default:
+		return ev.Text
+	}
+}
+
+func sentText(ev *xds.Event, kind string) string {
+	switch ev.Ack {
+	case xds.ACK:
+		return fmt.Sprintf("sent ACK %s version %q nonce %q", kind, ev.Version, ev.Nonce)
+	case xds.NACK:
+		reason, _, _ := strings.Cut(ev.Err.Error(), "\n")
+		return fmt.Sprintf("sent NACK %s version %q nonce %q: %s", kind, ev.Version, ev.Nonce, reason)
+	}
+	names := "all"
+	if len(ev.Names) > 0 {
+		names = strings.Join(ev.Names, ", ")
+	}
+	text := fmt.Sprintf("sent request %s version %q: %s", kind, ev.Version, names)
+	if len(ev.Dropped) > 0 {
+		text += ", no longer " + strings.Join(ev.Dropped, ", ")
+	}
+	return text
+}
+
+// shortType is the last element of a type URL.
+func shortType(url string) string { return url[strings.LastIndex(url, ".")+1:] }

@@ -1,0 +1,233 @@
+package xds
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Silence says of one name, or of the whole fetch when Name is empty, what was asked, what came and what is the likely
+// cause of there being no more.
+type Silence struct {
+	Name  string
+	Asked string
+	Came  string
+	Cause string
+	Try   []string // arguments that change the command: "--service ads", "NAME NAME2"
+}
+
+// Server is a kind of control plane, as far as it can be told.
+type Server string
+
+// The kinds. UnknownServer shows no sign of what it is.
+const (
+	UnknownServer  Server = ""
+	Istiod         Server = "istiod"
+	GoControlPlane Server = "go-control-plane"
+	Consul         Server = "consul"
+	Kuma           Server = "kuma"
+	Contour        Server = "contour"
+)
+
+// Kind guesses the kind of the server: from what it calls itself, from the preset that the user chose, then from the
+// nonces, which go-control-plane counts from 1 on every stream.
+func (t *Tracker) Kind(preset string) Server {
+	id := strings.ToLower(t.ControlPlane)
+	for _, k := range []Server{Istiod, Consul, Kuma, Contour} {
+		if strings.Contains(id, string(k)) {
+			return k
+		}
+	}
+	switch {
+	case strings.HasPrefix(preset, "istio-"):
+		return Istiod
+	case preset == "consul" || preset == "kuma" || preset == "contour":
+		return Server(preset)
+	case preset == "envoy-gateway", t.Nonces > 0 && t.Numbered:
+		return GoControlPlane
+	}
+	return UnknownServer
+}
+
+// Explain says why names stayed without an answer. preset is the value of --as.
+func (t *Tracker) Explain(o Options, preset string) []Silence {
+	o = o.withDefaults()
+	kind := t.Kind(preset)
+	if t.fixed == nil && !t.hasCDS {
+		s := Silence{Asked: "all clusters", Came: t.came("CDS")}
+		s.Cause, s.Try = t.noClusters(o, kind)
+		return []Silence{s}
+	}
+	var out []Silence
+	for _, name := range t.Unanswered() {
+		s := Silence{Name: name, Asked: t.asked(o, name), Came: t.came("EDS")}
+		s.Cause, s.Try = t.noAssignment(o, kind, name)
+		out = append(out, s)
+	}
+	return out
+}
+
+func (t *Tracker) asked(o Options, name string) string {
+	text := fmt.Sprintf("%s over %s", strings.TrimPrefix(AssignmentURL(o.ResourceVersion), typePrefix), o.Transport)
+	if len(t.Methods) > 0 {
+		text += " (" + strings.TrimPrefix(t.Methods[len(t.Methods)-1], "/") + ")"
+	}
+	for _, c := range t.Clusters() {
+		if c.Service == name && c.Name != name {
+			text += fmt.Sprintf(", the service_name of cluster %q", c.Name)
+		}
+	}
+	return text
+}
+
+func (t *Tracker) came(what string) string {
+	n := t.EDSResponses
+	if what == "CDS" {
+		n = t.CDSResponses
+	}
+	switch {
+	case t.Responses == 0:
+		return "nothing"
+	case n == 0:
+		return fmt.Sprintf("%d responses, none of them for %s", t.Responses, what)
+	case t.EmptyEDS && what == "EDS" && n == 1:
+		return fmt.Sprintf("an empty response, version %q", t.NodeVersion)
+	}
+	text := fmt.Sprintf("%d responses for %s, the last of version %q, without this name", n, what, t.NodeVersion)
+	if len(t.Strangers) > 0 {
+		text += ", but with " + quoted(t.Strangers)
+	}
+	return text
+}
+
+func quoted(names []string) string {
+	const most = 5
+	var out []string
+	for i, n := range names {
+		if i == most {
+			out = append(out, fmt.Sprintf("%d more", len(names)-most))
+			break
+		}
+		out = append(out, fmt.Sprintf("%q", n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// noClusters is the cause of silence after asking for all clusters.
+func (t *Tracker) noClusters(o Options, kind Server) (string, []string) {
+	switch {
+	case kind == Istiod:
+		return istiodCause(o.Node.GetId())
+	case t.Responses == 0:
+		return unknownNode(o.Node.GetId()), []string{"--node-id ID"}
+	}
+	return "the server answers, but not for clusters", []string{"NAME"}
+}
+
+func unknownNode(id string) string {
+	if id == "" {
+		return "the node has no id: many servers keep a configuration for each id and say nothing to others"
+	}
+	return fmt.Sprintf("the server has nothing for node id %q: go-control-plane waits in silence for a node that it does not know", id)
+}
+
+// noAssignment is the cause of silence about one name.
+func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []string) {
+	ads := len(t.Methods) > 0 && strings.Contains(t.Methods[len(t.Methods)-1], "Aggregated")
+	switch {
+	case kind == Istiod && t.Responses == 0:
+		return istiodCause(o.Node.GetId())
+	case t.Responses == 0 && t.fixed != nil && o.Transport == SotW && ads:
+		return "go-control-plane in ADS mode answers only when every assignment that it has is asked for; or it has nothing for node id " + fmt.Sprintf("%q", o.Node.GetId()),
+			[]string{"without names, to ask for those of CDS", "--transport delta", "--node-id ID"}
+	case t.Responses == 0:
+		return unknownNode(o.Node.GetId()), []string{"--node-id ID"}
+	case t.fixed == nil && t.EDSResponses == 0 && ads && o.Transport == SotW:
+		return "the clusters came but no assignment: a server that has just started may not have them yet, and go-control-plane in ADS mode " +
+			"stays silent while it has an assignment that no cluster asks for", []string{"--transport delta", "--service eds"}
+	case t.fixed == nil && t.EDSResponses == 0:
+		return "the clusters came but no assignment: the server may not have its endpoints yet", []string{"--timeout 60s"}
+	case t.EmptyEDS:
+		return fmt.Sprintf("the server does not have %q for this node", name), []string{"without names, to see which it has"}
+	}
+	return fmt.Sprintf("the server has other assignments for this node, but not %q (the name is the service_name of the cluster, which may differ from its name)", name),
+		[]string{"without names, to see which it has"}
+}
+
+// istiodCause judges the node id as istiod parses it (pilot/pkg/model/context.go).
+func istiodCause(id string) (string, []string) {
+	parts := strings.Split(id, "~")
+	form := "<type>~<ip>~<pod>.<namespace>~<namespace>.svc.<domain>"
+	if len(parts) != 4 {
+		return fmt.Sprintf("istiod cannot parse node id %q: it must have the form %s", id, form), []string{"--as istio-sidecar"}
+	}
+	return "istiod answers clusters for every proxy, but EDS only for names that are asked for; is it ready, and does the namespace in the node id match the credentials?",
+		[]string{"without names"}
+}
+
+// ExplainClose says what the end of a stream, or the failure to open one, means. hints are what to do about it.
+func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
+	o = o.withDefaults()
+	text := err.Text
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(text, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("looked like an HTTP/1.1 header", "malformed HTTP response", "unexpected HTTP status code", "frame too large") && err.HTTP == 0 && o.Transport != REST:
+		return "the server speaks HTTP/1, not gRPC", []string{"ask it with --transport rest, or name the gRPC port"}
+	case has("first record does not look like a TLS handshake"):
+		return "the server does not speak TLS", []string{"add --plaintext"}
+	case has("certificate has expired", "is not yet valid"):
+		return "the server's certificate is not valid now", []string{"--insecure asks it all the same"}
+	case has("x509: certificate is valid for", "doesn't contain any IP SANs", "certificate is not valid for any names"):
+		return "the server's certificate is for another name", []string{"give the name with --servername"}
+	case has("signed by unknown authority"):
+		return "the server's certificate is signed by an unknown authority", []string{"give the authority's certificate with --cacert"}
+	case has("certificate required", "bad certificate", "unknown certificate authority"):
+		return "the server wants a client certificate that it knows", []string{"give it with --cert and --key"}
+	case has("error reading server preface", "connection reset") && o.Dial.Plaintext:
+		return "the server closed the connection at once: it may want TLS", []string{"leave out --plaintext"}
+	case has("connection refused"):
+		return "nothing listens there", nil
+	case has("no such host", "produced zero addresses"):
+		return "the host name is not known", nil
+	case err.Code == codes.Unimplemented:
+		return "the server does not have this service", otherService(err.Method, o)
+	case err.Code == codes.Unauthenticated:
+		return "the server wants credentials", []string{"give them with --bearer-token-file, -H 'name: value', or --cert and --key"}
+	case err.Code == codes.PermissionDenied:
+		return "the server refuses these credentials for this node", []string{"check that node id and credentials belong together"}
+	case err.Code == codes.ResourceExhausted && has("larger than max"):
+		return "the response is larger than the limit", []string{"raise it with --max-msg-size"}
+	case err.Code == codes.InvalidArgument && has("service node", "node information"):
+		c, _ := istiodCause(o.Node.GetId())
+		return c, []string{"use --as istio-sidecar or give --node-id"}
+	case err.Code == codes.Unknown && has("not implemented") && o.Transport == SotW:
+		return "the server does not implement state of the world", []string{"use --transport delta"}
+	case err.Code == codes.OK:
+		return "the server closed the stream before everything was answered", nil
+	}
+	return "", nil
+}
+
+// otherService proposes what a server that lacks a service may have instead.
+func otherService(method string, o Options) []string {
+	var out []string
+	if o.Service != ServiceAuto {
+		other := ServiceADS
+		if strings.Contains(method, "Aggregated") {
+			other = ServiceEDS
+		}
+		out = append(out, fmt.Sprintf("try --service %s", other))
+	}
+	if o.TransportVersion == V3 {
+		return append(out, "an old server may speak --transport-version v2 --resource-version v2")
+	}
+	return append(out, "try --transport-version v3 --resource-version v3")
+}
