@@ -12,7 +12,7 @@ import (
 )
 
 var ledsRules = []string{
-	"leds-and-endpoints", "leds-collection-name-invalid", "leds-list-collection", "leds-over-sotw-ads", "leds-pending", "leds-static-cluster",
+	"leds-and-endpoints", "leds-collection-name-invalid", "leds-list-collection", "leds-over-sotw-ads", "leds-pending",
 	"leds-unsupported-source",
 }
 
@@ -47,12 +47,8 @@ func ledsLocality(c *Context, g *endpointv3.LocalityLbEndpoints, path diag.Path,
 			Envoy: EnvoySays(fmt.Sprintf("A ClusterLoadAssignment for cluster %s cannot include both LEDS (resource: %s) and a list of endpoints.", c.ClusterName(), name)),
 		})
 	}
-	if c.ClusterType() != eds.TypeEDS {
-		report(diag.Problem{
-			Rule: "leds-static-cluster", Path: at, Message: "LEDS works in EDS clusters only",
-			Envoy: EnvoySays(fmt.Sprintf("LEDS is only supported when EDS is used. Static cluster %s cannot use LEDS.", c.ClusterName())),
-		})
-		return
+	if c.ClusterType() != eds.TypeEDS || !c.EndpointsUsed() {
+		return // leds-static-cluster
 	}
 	if says := collectionNameError(name); says != "" {
 		report(diag.Problem{

@@ -63,7 +63,9 @@ func Constraints(c *Context, report func(diag.Problem)) {
 	for _, p := range before {
 		report(p)
 	}
-	assignmentViolations(c, report)
+	if !c.Resource.Absent {
+		assignmentViolations(c, report)
+	}
 	for _, p := range after {
 		report(p)
 	}

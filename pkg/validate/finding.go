@@ -10,17 +10,17 @@ import (
 )
 
 // finding makes of a ruled problem what is reported; false when it is not.
-func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (diag.Finding, bool) {
+func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (found, bool) {
 	envoy, grpc := r.outcomes[diag.Envoy].Effect, r.outcomes[diag.GRPC].Effect
-	if !grpcApplies && !r.rule.Departs && envoy == diag.None && grpc != diag.None {
-		return diag.Finding{}, false
+	if !grpcApplies && (!r.rule.Departs || r.grpcAlone()) && envoy == diag.None && grpc != diag.None {
+		return found{}, false
 	}
 	severity, set := o.RuleLevels[r.Rule]
 	if !set {
 		severity = severityOf(c, r, o.Clients)
 	}
 	if severity == diag.Off {
-		return diag.Finding{}, false
+		return found{}, false
 	}
 	f := diag.Finding{
 		Rule: r.Rule, Severity: severity, File: c.Resource.File, Span: r.Span, Resource: c.Resource.Name,
@@ -30,7 +30,7 @@ func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (diag.Findi
 		f.Span = c.Resource.Span(f.Path)
 	}
 	f.Fingerprint = fingerprint(&f)
-	return f, true
+	return found{f, r.around || aboutSurroundings(f.Path)}, true
 }
 
 // severityOf is the severity for the selected clients: the strongest of those that each of them gives.
@@ -54,12 +54,17 @@ func severityFor(c *lint.Context, r *ruled, client diag.Client) diag.Severity {
 	switch {
 	case effect >= diag.Reject:
 		return diag.Error
-	case r.rule.Departs && !silenced && (client == diag.Envoy || advice):
+	case r.rule.Departs && !silenced && (client == diag.Envoy && !r.grpcAlone() || advice):
 		return r.rule.Severity
 	case effect > diag.None:
 		return diag.Warning
 	}
 	return diag.Info
+}
+
+// grpcAlone tells whether a problem of a rule that holds for both clients is one for gRPC alone this time.
+func (r *ruled) grpcAlone() bool {
+	return r.Envoy.Effect != nil && *r.Envoy.Effect == diag.None && r.outcomes[diag.GRPC].Effect != diag.None
 }
 
 // fingerprint identifies a finding over changes elsewhere in the file: no line numbers.

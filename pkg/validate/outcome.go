@@ -10,19 +10,19 @@ import (
 
 // rule gives each problem its rule and its outcomes. A problem without any effect on a client is left out, unless its
 // rule is an advice.
-func rule(c *lint.Context, problems []diag.Problem) []ruled {
+func rule(c *lint.Context, problems []produced) []ruled {
 	var facts [len(diag.Clients)]*lint.Facts
 	for _, client := range diag.Clients {
 		facts[client] = c.Facts(client)
 	}
 	all := make([]ruled, 0, len(problems))
 	for _, p := range problems {
-		r := ruled{Problem: p, rule: lint.Lookup(p.Rule)}
+		r := ruled{produced: p, rule: lint.Lookup(p.Rule)}
 		if r.rule == nil {
 			panic("rule " + p.Rule + " is not in the registry") // a producer's mistake, found by its own tests
 		}
 		for _, client := range diag.Clients {
-			r.outcomes[client] = outcome(c, client, r.rule, override(&p, client), facts[client])
+			r.outcomes[client] = outcome(c, client, &r, facts[client])
 		}
 		if !r.rule.Departs && r.outcomes[diag.Envoy].Effect == diag.None && r.outcomes[diag.GRPC].Effect == diag.None {
 			continue
@@ -40,23 +40,25 @@ func override(p *diag.Problem, client diag.Client) diag.Override {
 }
 
 // outcome is what a client does with a problem.
-func outcome(c *lint.Context, client diag.Client, rule *lint.Rule, o diag.Override, facts *lint.Facts) diag.Outcome {
-	effect := rule.Effect(client, facts)
+func outcome(c *lint.Context, client diag.Client, r *ruled, facts *lint.Facts) diag.Outcome {
+	o := override(&r.Problem, client)
+	effect := r.rule.Effect(client, facts)
 	if client == diag.Envoy {
-		effect = byFlag(c, rule.ID, effect)
+		effect = byFlag(c, r.Rule, effect)
 	}
 	if o.Effect != nil {
 		effect = *o.Effect
 	}
 	out := diag.Outcome{Effect: effect, Stage: o.Stage}
 	if out.Stage == "" {
-		out.Stage = stage(c, rule.Stages[client], effect)
+		out.Stage = stage(c, r.rule.Stages[client], effect)
 	}
-	if effect != diag.None {
-		out.Message = o.Message
+	if effect == diag.None || o.Message == "" {
+		return out
 	}
-	if client == diag.Envoy && effect >= diag.Reject && out.Message != "" {
-		out.Message = frame(c, out.Stage, out.Message)
+	out.Message = o.Message
+	if client == diag.Envoy {
+		out.Message = frame(c, r, &out)
 	}
 	return out
 }
@@ -90,23 +92,32 @@ func readsText(c *lint.Context) bool {
 	return true
 }
 
-// frame adds to Envoy's text about a refusal what it prints around it, by the stage and the source.
-func frame(c *lint.Context, stage, text string) string {
+// frame adds to Envoy's text what it prints around it, by the stage and the source.
+func frame(c *lint.Context, r *ruled, o *diag.Outcome) string {
 	switch {
-	case stage == "07-pgv" && strings.HasPrefix(text, "Proto constraint"):
-		return text
-	case stage == "07-pgv":
-		return "Proto constraint validation failed (" + text + ")"
-	case stage >= "10-" && stage < "14-" && byCDS(c, stage) && !strings.HasPrefix(text, "Error adding/updating"):
-		return "Error adding/updating cluster(s) " + c.ClusterName() + ": " + text
+	case strings.HasPrefix(o.Message, "type ") && isUnknown(r.Rule):
+		if o.Effect >= diag.Reject {
+			return "Protobuf message (" + o.Message + ") has unknown fields"
+		}
+		return "Unknown field: " + o.Message
+	case o.Effect < diag.Reject:
+	case o.Stage == "07-pgv":
+		return "Proto constraint validation failed (" + o.Message + ")"
+	case o.Stage >= "10-" && o.Stage < "14-" && refusesCDS(c, r, o.Stage):
+		return "Error adding/updating cluster(s) " + c.ClusterName() + ": " + o.Message
 	}
-	return text
+	return o.Message
 }
 
-// byCDS tells whether a refusal in a stage refuses a cluster that came by CDS.
-func byCDS(c *lint.Context, stage string) bool {
+// refusesCDS tells whether a refusal in a stage refuses a cluster that came by CDS.
+func refusesCDS(c *lint.Context, r *ruled, stage string) bool {
 	if c.InLoadAssignment() {
 		return c.Source == eds.FromCDS
 	}
-	return stage == "10-cluster" && c.Origin == eds.OriginCDS
+	return c.Origin == eds.OriginCDS && aboutCluster(r, stage)
+}
+
+// aboutCluster tells whether a problem of an assignment that comes by EDS is one of the cluster that asks for it.
+func aboutCluster(r *ruled, stage string) bool {
+	return aboutSurroundings(r.Path) || stage == "10-cluster"
 }

@@ -32,9 +32,9 @@ type Options struct {
 // Run judges resources. The order of the report does not depend on the number of workers.
 func Run(resources []*eds.Resource, o Options) Report {
 	report := Report{Resources: make([]Resource, len(resources))}
-	findings := make([][]diag.Finding, len(resources))
+	findings := make([][]found, len(resources))
 	each(len(resources), o.Workers, func(i int) {
-		report.Resources[i], findings[i] = Judge(resources[i], o)
+		report.Resources[i], findings[i] = judge(resources[i], o)
 		for k := range findings[i] {
 			findings[i][k].ResourceIndex = i
 		}
@@ -71,25 +71,28 @@ func each(n, workers int, f func(int)) {
 	wg.Wait()
 }
 
-// once leaves out what several resources say about the bootstrap or the cluster that they share.
-func once(all []diag.Finding) []diag.Finding {
+// once leaves out what several resources say about the text, the bootstrap or the cluster that they share.
+func once(all []found) []diag.Finding {
 	type key struct {
 		rule, file, path, message string
 		span                      diag.Span
 	}
 	seen := map[key]bool{}
-	return slices.DeleteFunc(all, func(f diag.Finding) bool {
-		if !aboutSurroundings(f.Path) {
-			return false
+	findings := make([]diag.Finding, 0, len(all))
+	for _, f := range all {
+		if f.shared {
+			k := key{f.Rule, f.File, f.Path.String(), f.Message, f.Span}
+			if !f.Span.IsKnown() && len(f.Path) > 0 && f.Path[0].Name == "cluster" {
+				k.message += "\x00" + f.Resource // without positions, clusters are told apart by name
+			}
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
 		}
-		k := key{f.Rule, f.File, f.Path.String(), f.Message, f.Span}
-		if f.Path[0].Name == "cluster" && !f.Span.IsKnown() {
-			k.message += "\x00" + f.Resource // without positions, equal texts of different clusters are told apart by name
-		}
-		repeated := seen[k]
-		seen[k] = true
-		return repeated
-	})
+		findings = append(findings, f.Finding)
+	}
+	return findings
 }
 
 // aboutSurroundings tells whether a path leads to the cluster or the bootstrap around a resource.

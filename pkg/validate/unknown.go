@@ -10,9 +10,9 @@ import (
 // (envoy-eds-rules.md 0.3 and 11). The static visitor is that of the bootstrap and of binary payloads of clusters in it.
 func byFlag(c *lint.Context, rule string, effect diag.Effect) diag.Effect {
 	static := effect == diag.Reject
-	switch rule {
-	case "unknown-field", "disable-overprovisioning-removed", "enum-name-unknown", "merge-key":
-	case "deprecated-field", "load-balancer-endpoints-ignored":
+	switch {
+	case isUnknown(rule):
+	case rule == "deprecated-field" || rule == "load-balancer-endpoints-ignored":
 		// --ignore-unknown-dynamic-fields switches off the dynamic visitor; the static one goes on warning.
 		if c.UnknownFields == "ignore" && (c.Origin == eds.OriginCDS || c.Source == eds.FromCDS) && c.Source != eds.FromBootstrap {
 			return diag.None
@@ -30,4 +30,13 @@ func byFlag(c *lint.Context, rule string, effect diag.Effect) diag.Effect {
 		return diag.None
 	}
 	return effect
+}
+
+// isUnknown tells whether a rule is about a field or a value that Envoy does not know.
+func isUnknown(rule string) bool {
+	switch rule {
+	case "unknown-field", "disable-overprovisioning-removed", "enum-name-unknown", "merge-key":
+		return true
+	}
+	return false
 }

@@ -14,6 +14,9 @@ import (
 func verdict(c *lint.Context, client diag.Client, all []ruled) diag.Verdict {
 	var first *ruled
 	var firstOrder order
+	if slices.ContainsFunc(all, func(r ruled) bool { return r.Rule == "limit-exceeded" }) {
+		return diag.Verdict{Kind: diag.NotApplicable, Message: "the document exceeds a limit and was not read"}
+	}
 	for i := range all {
 		out := &all[i].outcomes[client]
 		if out.Stage == "-" || out.Stage == "" || out.Effect < diag.Drop {
@@ -24,7 +27,7 @@ func verdict(c *lint.Context, client diag.Client, all []ruled) diag.Verdict {
 		}
 	}
 	if first == nil {
-		if c.Resource.Absent {
+		if c.Resource.Absent && c.Cluster == nil {
 			return diag.Verdict{Kind: diag.NotApplicable, Message: "there is no assignment"}
 		}
 		return diag.Verdict{Kind: diag.Accept}
@@ -53,7 +56,7 @@ func grpcVerdict(c *lint.Context, all []ruled) diag.Verdict {
 
 // appliesToGRPC tells whether gRPC ever gets the resource: not of a bootstrap, nor of text that Envoy cannot read.
 func appliesToGRPC(c *lint.Context, all []ruled) bool {
-	if c.Source == eds.FromBootstrap || c.Resource.Unreadable {
+	if c.Source == eds.FromBootstrap || c.Resource.Unreadable || (c.InLoadAssignment() && c.Cluster != nil && c.Cluster.Unreadable) {
 		return false
 	}
 	return !slices.ContainsFunc(all, func(r ruled) bool {
@@ -89,7 +92,7 @@ func (a order) perLocality() bool {
 
 func orderOf(c *lint.Context, client diag.Client, r *ruled) order {
 	o := order{phase: 1, stage: r.outcomes[client].Stage}
-	if !c.InLoadAssignment() && (aboutSurroundings(r.Path) || o.stage == "10-cluster") {
+	if !c.InLoadAssignment() && aboutCluster(r, o.stage) {
 		o.phase = 0 // without its cluster nobody asks for the assignment
 	}
 	if !o.perLocality() {
