@@ -1,0 +1,259 @@
+package validate_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/validate"
+)
+
+const assignmentURL = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+
+// vectorCase is an entry as it reached Envoy by one source.
+type vectorCase struct {
+	name    string
+	data    []byte
+	loader  eds.Options
+	options validate.Options
+	item    int            // of a list: the one that is meant; -1: all
+	local   bool           // the cluster is the local cluster
+	cluster *eds.Cluster   // around a bare assignment
+	extra   *eds.Bootstrap // of the entry's field bootstrap
+}
+
+func (in *vectorCase) load() []*eds.Resource {
+	resources := eds.NewLoader(in.loader).Load(in.name, in.data, true).Resources
+	if in.item >= 0 && in.item < len(resources) {
+		resources = resources[in.item : in.item+1]
+	}
+	for _, r := range resources {
+		if in.local {
+			r.Bootstrap = &eds.Bootstrap{LocalClusterName: in.cluster.Message.GetName(), Clusters: []*eds.Cluster{in.cluster}}
+		}
+	}
+	return resources
+}
+
+// vectorInput builds the case of an entry for one source; reason says why it is not run.
+func vectorInput(e *vectorEntry, o *vectorObservation, source string) (in *vectorCase, reason string) {
+	if len(e.Then) > 0 {
+		return nil, "several updates"
+	}
+	if e.Clusters != nil || source == "ads" || source == "dads" {
+		return nil, "several clusters on one stream"
+	}
+	in = &vectorCase{name: "FILE.yaml", item: -1}
+	if e.Ext != nil {
+		in.name = "FILE" + *e.Ext
+	}
+	in.setSource(source)
+	in.flags(e.Args)
+	in.options.ExpectName = expectName(e, o)
+	switch {
+	case e.Input != nil:
+		in.data = []byte(*e.Input)
+	case e.Hex != "":
+		data, err := hex.DecodeString(e.Hex)
+		if err != nil {
+			return nil, "no hex"
+		}
+		in.data = data
+	case e.File != "":
+		if reason := in.readFile(e.File); reason != "" {
+			return nil, reason
+		}
+	case e.Response != nil:
+		data, err := responseBytes(e.Response, source, e.EDSName)
+		if err != nil {
+			return nil, err.Error()
+		}
+		in.data, in.loader.Format, in.loader.Shape = data, eds.Binary, eds.ShapeResponse
+		if strings.HasPrefix(source, "delta") {
+			in.loader.Shape = eds.ShapeDeltaResponse
+		}
+	default:
+		return nil, "no input"
+	}
+	return in, in.shape(e, o, source)
+}
+
+// setSource translates the name of a source.
+func (in *vectorCase) setSource(source string) {
+	name, origin, _ := strings.Cut(source, "@")
+	in.loader.Source = map[string]eds.Source{
+		"bootstrap": eds.FromBootstrap, "start": eds.FromBootstrap, "cds": eds.FromCDS, "file": eds.FromFile, "grpc": eds.FromSotW, "delta": eds.FromDelta, "rest": eds.FromREST,
+	}[name]
+	in.loader.Origin = eds.OriginBootstrap
+	if origin == "cds" {
+		in.loader.Origin = eds.OriginCDS
+	}
+	in.options.Source, in.options.Origin = in.loader.Source, in.loader.Origin
+}
+
+func (in *vectorCase) flags(args []string) {
+	for _, a := range args {
+		switch a {
+		case "--reject-unknown-dynamic-fields":
+			in.options.UnknownFields = "strict"
+		case "--ignore-unknown-dynamic-fields":
+			in.options.UnknownFields = "ignore"
+		case "--allow-unknown-static-fields":
+			in.options.UnknownFields = "warn"
+		}
+	}
+}
+
+func expectName(e *vectorEntry, o *vectorObservation) string {
+	if o.EDSName != "" {
+		return o.EDSName
+	}
+	return e.EDSName
+}
+
+// readFile reads a file of the cases or the real files; "#n" is the n-th item of its list.
+func (in *vectorCase) readFile(name string) string {
+	name, item, isItem := strings.Cut(name, "#")
+	if isItem {
+		in.item, _ = strconv.Atoi(item)
+	}
+	shared := os.Getenv("EDSCTL_SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "shared")
+	}
+	data, err := os.ReadFile(filepath.Join(shared, "vectors", "envoy-verdicts", name))
+	if err != nil {
+		return "the file is not at hand"
+	}
+	in.data, in.name = data, filepath.Base(name)
+	return ""
+}
+
+// shape puts what the source adds around the input; a reason says why it cannot.
+func (in *vectorCase) shape(e *vectorEntry, o *vectorObservation, source string) string {
+	bare := e.Shape == "" && e.Input != nil
+	in.local = o.LocalCluster
+	if bare {
+		in.loader.Shape = eds.ShapeAssignment
+	}
+	switch e.Shape {
+	case "cluster":
+		in.loader.Shape = eds.ShapeCluster
+	case "file":
+		in.loader.Shape = eds.ShapeResponse
+	}
+	binary := strings.HasPrefix(source, "grpc") || strings.HasPrefix(source, "delta")
+	if binary && bare {
+		data, err := binaryAssignment(*e.Input)
+		if err != nil {
+			return "Go cannot encode it"
+		}
+		in.data, in.loader.Format = data, eds.Binary
+	}
+	if o.Cluster != "" && e.Shape == "" && e.File == "" {
+		c, err := vectorCluster(o, in.options.ExpectName)
+		if err != nil {
+			return err.Error()
+		}
+		in.cluster = &eds.Cluster{Message: c}
+		if o.Cluster != "EDS" || o.LocalCluster {
+			in.options.Cluster = in.cluster
+		}
+	}
+	return ""
+}
+
+// vectorCluster is the cluster around a bare assignment: "STRICT_DNS" or "STATIC RING_HASH", and other fields.
+func vectorCluster(o *vectorObservation, edsName string) (*clusterv3.Cluster, error) {
+	fields := map[string]any{"name": "v", "connect_timeout": "1s"}
+	kind, policy, _ := strings.Cut(o.Cluster, " ")
+	fields["type"] = kind
+	if policy != "" {
+		fields["lb_policy"] = policy
+	}
+	if kind == "EDS" {
+		fields["eds_cluster_config"] = map[string]any{"service_name": edsName, "eds_config": map[string]any{"ads": map[string]any{}}}
+	}
+	for k, v := range o.ClusterFields {
+		fields[k] = v
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	m := &clusterv3.Cluster{}
+	return m, protojson.Unmarshal(data, m)
+}
+
+// binaryAssignment encodes a bare assignment as the recording did: strictly, with sigs.k8s.io/yaml and protojson.
+func binaryAssignment(text string) ([]byte, error) {
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	m := &endpointv3.ClusterLoadAssignment{}
+	if err := protojson.Unmarshal(data, m); err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// responseBytes builds the response that the management server sent.
+func responseBytes(r *vectorResponse, source, edsName string) ([]byte, error) {
+	url := r.TypeURL
+	if url == "" {
+		url = assignmentURL
+	}
+	delta := &discoveryv3.DeltaDiscoveryResponse{SystemVersionInfo: "1", TypeUrl: url}
+	sotw := &discoveryv3.DiscoveryResponse{VersionInfo: "1", TypeUrl: url}
+	for _, res := range r.Resources {
+		var value []byte
+		if res.Text != "" {
+			data, err := binaryAssignment(res.Text)
+			if err != nil {
+				return nil, err
+			}
+			value = data
+		}
+		extra, err := hex.DecodeString(res.Hex)
+		if err != nil {
+			return nil, err
+		}
+		item := &anypb.Any{TypeUrl: assignmentURL, Value: append(value, extra...)}
+		if res.TypeURL != "" {
+			item.TypeUrl = res.TypeURL
+		}
+		name := res.Name
+		if name == "" {
+			name = edsName
+		}
+		wrapper := &discoveryv3.Resource{Name: name, Version: "1", Resource: item}
+		if res.NoBody {
+			wrapper.Resource = nil
+		}
+		delta.Resources = append(delta.Resources, wrapper)
+		if res.Wrap {
+			wrapper.Name = res.Name
+			if item, err = anypb.New(wrapper); err != nil {
+				return nil, err
+			}
+		}
+		sotw.Resources = append(sotw.Resources, item)
+	}
+	if strings.HasPrefix(source, "delta") {
+		return proto.Marshal(delta)
+	}
+	return proto.Marshal(sotw)
+}

@@ -1,0 +1,220 @@
+package validate_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/validate"
+)
+
+const vectors = "../../testdata/vectors/envoy-verdicts"
+
+// vectorFile is a file of testdata/vectors/envoy-verdicts.
+type vectorFile struct {
+	Entries []vectorEntry `json:"entries"`
+}
+
+type vectorEntry struct {
+	ID       string          `json:"id"`
+	Rule     string          `json:"rule"`
+	Input    *string         `json:"input"`
+	Shape    string          `json:"shape"`
+	File     string          `json:"file"`
+	Hex      string          `json:"hex"`
+	Ext      *string         `json:"ext"`
+	Response *vectorResponse `json:"response"`
+	EDSName  string          `json:"eds_name"`
+	Args     []string        `json:"args"`
+	Varies   string          `json:"varies"`
+	Then     []any           `json:"then"`
+	// Bootstrap has extra fields of the bootstrap, as YAML or JSON.
+	Bootstrap any                 `json:"bootstrap"`
+	Clusters  any                 `json:"clusters"`
+	Observed  []vectorObservation `json:"observed"`
+}
+
+type vectorResponse struct {
+	TypeURL   string `json:"type_url"`
+	Resources []struct {
+		Text    string `json:"text"`
+		Hex     string `json:"hex"`
+		TypeURL string `json:"type_url"`
+		Wrap    bool   `json:"wrap"`
+		Name    string `json:"name"`
+		NoBody  bool   `json:"no_body"`
+		Version string `json:"version"`
+	} `json:"resources"`
+}
+
+type vectorObservation struct {
+	Source        []string       `json:"source"`
+	Cluster       string         `json:"cluster"`
+	ClusterFields map[string]any `json:"cluster_fields"`
+	LocalCluster  bool           `json:"local_cluster"`
+	EDSName       string         `json:"eds_name"`
+	Verdict       string         `json:"verdict"`
+	Message       string         `json:"message"`
+	Warnings      []string       `json:"warnings"`
+}
+
+// exceptions are the observations that edsctl does not follow, with the reason. The key is the id of an entry, with
+// "@source" when only that source is meant.
+var exceptions = map[string]string{}
+
+// outcome of the comparison of one file.
+type tally struct{ checked, agreed, excepted, notRun int }
+
+func TestVectors(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(vectors, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	var golden strings.Builder
+	for _, name := range files {
+		f := readVectors(t, name)
+		sum := tally{}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			for i := range f.Entries {
+				compareEntry(t, &f.Entries[i], &sum)
+			}
+		})
+		if sum.checked > 0 {
+			fmt.Fprintf(&golden, "%-36s checked %4d  agree %4d  excepted %2d  not run %3d\n", filepath.Base(name), sum.checked, sum.agreed, sum.excepted, sum.notRun)
+		}
+	}
+	fmt.Print(golden.String())
+	compareGolden(t, filepath.Join("testdata", "vectors.golden"), golden.String())
+}
+
+func readVectors(t *testing.T, name string) vectorFile {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f vectorFile
+	if err := yaml.Unmarshal(data, &f); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return f
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), UPDATE=1 rewrites it:\n%s", name, diff)
+	}
+}
+
+// compareEntry compares the verdict and the message of an entry with what was observed, by each source.
+func compareEntry(t *testing.T, e *vectorEntry, sum *tally) {
+	for i := range e.Observed {
+		o := &e.Observed[i]
+		for _, source := range o.Source {
+			in, reason := vectorInput(e, o, source)
+			if reason != "" {
+				sum.notRun++
+				continue
+			}
+			key := e.ID + "@" + source
+			if exceptions[e.ID] != "" || exceptions[key] != "" {
+				sum.excepted++
+				continue
+			}
+			sum.checked++
+			if problem := in.compare(e, o); problem != "" {
+				t.Errorf("%s by %s (%s): %s", e.ID, source, o.Cluster, problem)
+				continue
+			}
+			sum.agreed++
+		}
+	}
+}
+
+var verdictWords = map[string]diag.VerdictKind{
+	"accept": diag.Accept, "reject": diag.Rejected, "start_failure": diag.Rejected, "ignored": diag.Ignored, "crash": diag.Crashes,
+}
+
+// compare judges the input and tells what differs from the observation; empty when nothing does.
+func (in *vectorCase) compare(e *vectorEntry, o *vectorObservation) string {
+	resources := in.load()
+	if len(resources) == 0 {
+		return "no resource"
+	}
+	report := validate.Run(resources, in.options)
+	got := worst(report.Resources)
+	want := verdictWords[o.Verdict]
+	if got.Kind != want {
+		return fmt.Sprintf("verdict is %s (%s: %s), observed %s: %s", got.Kind, got.Rule, got.Message, want, o.Message)
+	}
+	if want != diag.Rejected || strings.Contains(e.Varies, "message") {
+		return ""
+	}
+	if problem := compareMessages(got.Message, o.Message); problem != "" {
+		return problem
+	}
+	return ""
+}
+
+// worst is the verdict about the input as a whole: that of the first resource that is refused.
+func worst(resources []validate.Resource) diag.Verdict {
+	rank := []diag.VerdictKind{diag.NotApplicable, diag.Accept, diag.Ignored, diag.Unknown, diag.Rejected, diag.Crashes}
+	best := resources[0].Verdicts[diag.Envoy]
+	for _, r := range resources[1:] {
+		if v := r.Verdicts[diag.Envoy]; slices.Index(rank, v.Kind) > slices.Index(rank, best.Kind) {
+			best = v
+		}
+	}
+	return best
+}
+
+var (
+	blanks     = regexp.MustCompile(`[\s\x{a0}]+`)
+	readerPath = regexp.MustCompile(`@ (\S+?):? .*near <pos>: (.*)$|near <pos>: (.*)$`)
+)
+
+// compareMessages compares texts up to the first dump; of errors of the JSON reader only the path and the cause.
+func compareMessages(got, want string) string {
+	g, w := normal(got), normal(want)
+	if strings.Contains(w, "near <pos>: ") && strings.Contains(g, "near <pos>: ") {
+		g, w = readerPart(g), readerPart(w)
+	}
+	if g != w {
+		return fmt.Sprintf("message\n got %s\nwant %s", g, w)
+	}
+	return ""
+}
+
+func normal(text string) string {
+	text, _, _ = strings.Cut(text, "<dump>")
+	return strings.TrimSpace(blanks.ReplaceAllString(text, " "))
+}
+
+func readerPart(text string) string {
+	m := readerPath.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	return m[1] + " | " + m[2] + m[3]
+}
