@@ -119,8 +119,7 @@ func loadCase(t *testing.T, dir, file, name string) *eds.Resource {
 func simulateCase(t *testing.T, r *eds.Resource, client diag.Client, o simulate.Options) *simulate.Result {
 	t.Helper()
 	o.Check = func(r *eds.Resource) [len(diag.Clients)]diag.Verdict {
-		judged, _ := validate.Judge(r, validate.Options{})
-		return judged.Verdicts
+		return validate.Run([]*eds.Resource{r}, validate.Options{}).Resources[0].Verdicts
 	}
 	result, err := simulate.FromResource(r, client, &o)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // fillEnvoy writes the outcome of Envoy's model into a result.
-func (r *Result) fillEnvoy(cla *endpointv3.ClusterLoadAssignment, e *envoy.Result) {
+func (r *Result) fillEnvoy(cla *endpointv3.ClusterLoadAssignment, in *envoy.Input, e *envoy.Result) {
+	why := newEnvoyExplainer(in, e)
 	r.Method = string(e.Method)
 	r.Dropped, r.Unavailable, r.Panic = e.Dropped, e.Unavailable, len(e.Priorities) > 0
 	for _, d := range e.Drops {
@@ -17,13 +18,14 @@ func (r *Result) fillEnvoy(cla *endpointv3.ClusterLoadAssignment, e *envoy.Resul
 		r.Panic = r.Panic && e.Priorities[i].Panic
 		r.Priorities = append(r.Priorities, envoyPriority(&e.Priorities[i]))
 	}
-	r.ZoneAware = ZoneAware{Mode: string(e.ZoneAware.Mode), Reason: e.ZoneAware.Reason}
+	r.ZoneAware = envoyZoneAware(in, e)
 	if e.Subset.Used {
 		r.Subset = &Subset{Kind: e.Subset.Kind, Match: e.Subset.Match, Hosts: e.Subset.Hosts, Reason: e.Subset.Reason}
 	}
 	r.Endpoints = make([]Endpoint, len(e.Endpoints))
 	for i := range e.Endpoints {
 		r.Endpoints[i] = envoyEndpoint(cla, &e.Endpoints[i])
+		r.Endpoints[i].Why = why.text(&e.Endpoints[i])
 	}
 }
 

@@ -20,7 +20,8 @@ func (s *run) envoy() error {
 		}
 	}
 	s.dnsNotes(names)
-	model, err := envoy.Build(envoyInput(names.cla, s.envoyContext()))
+	in := envoyInput(names.cla, s.envoyContext())
+	model, err := envoy.Build(in)
 	if err != nil {
 		s.refuse(err.Error())
 		return nil
@@ -30,7 +31,7 @@ func (s *run) envoy() error {
 		s.refuse(e.Rejected)
 		return nil
 	}
-	s.result.fillEnvoy(names.cla, e)
+	s.result.fillEnvoy(names.cla, &in, e)
 	for _, text := range s.o.HashKeys {
 		s.result.Keys = append(s.result.Keys, envoyKey(model, e, text))
 	}

@@ -1,0 +1,173 @@
+package simulate
+
+import (
+	"fmt"
+
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
+)
+
+// envoyZoneAware puts the state of zone-aware routing into words: what was counted, and what would be needed.
+func envoyZoneAware(in *envoy.Input, e *envoy.Result) ZoneAware {
+	z := ZoneAware{Mode: string(e.ZoneAware.Mode), Reason: e.ZoneAware.Reason}
+	switch e.ZoneAware.Mode {
+	case envoy.ZoneNone:
+		if z.Reason == "cluster too small" && len(e.Priorities) > 0 {
+			z.Reason += fmt.Sprintf(": %d healthy endpoints in priority 0, min_cluster_size is %d", e.Priorities[0].Healthy, minClusterSize(in))
+		}
+	case envoy.ZoneDirect:
+		z.Reason = "the own locality has its part of the endpoints or more: all requests stay"
+	case envoy.ZoneResidual:
+		z.Reason = fmt.Sprintf("%s of the requests stay in the own locality, the rest goes where capacity is left", decimal(float64(e.ZoneAware.LocalPercent)/10000))
+	}
+	return z
+}
+
+func minClusterSize(in *envoy.Input) uint64 {
+	switch {
+	case in.Runtime.MinClusterSize != nil:
+		return *in.Runtime.MinClusterSize
+	case in.Policy.ZoneAware.MinClusterSize != nil:
+		return *in.Policy.ZoneAware.MinClusterSize
+	default:
+		return envoy.DefaultMinClusterSize
+	}
+}
+
+// envoyExplainer says in one line where an endpoint's share comes from. The words are made once for endpoints that have
+// the same.
+type envoyExplainer struct {
+	in    *envoy.Input
+	e     *envoy.Result
+	texts map[whyKey]string
+	// weights and hosts of the endpoints with a share, by priority and, where localities are chosen first, by locality.
+	lists map[listOf]list
+}
+
+type whyKey struct {
+	priority  int
+	locality  envoy.Locality
+	class     envoy.Class
+	excluded  bool
+	duplicate bool
+	served    bool
+	weight    uint32
+}
+
+type listOf struct {
+	priority int
+	locality envoy.Locality // the zero one for a flat list
+	class    envoy.Class    // ClassHealthy for all of a priority in panic
+}
+
+type list struct {
+	hosts  int
+	weight uint64
+}
+
+func newEnvoyExplainer(in *envoy.Input, e *envoy.Result) *envoyExplainer {
+	x := &envoyExplainer{in: in, e: e, texts: map[whyKey]string{}, lists: map[listOf]list{}}
+	for i := range e.Endpoints {
+		if s := &e.Endpoints[i]; s.Share > 0 {
+			key := x.listOf(s)
+			l := x.lists[key]
+			x.lists[key] = list{l.hosts + 1, l.weight + uint64(s.Weight)}
+		}
+	}
+	return x
+}
+
+// byLocality tells whether a locality of the priority is chosen before the endpoint.
+func (x *envoyExplainer) byLocality(priority int) bool {
+	p := &x.e.Priorities[priority]
+	if p.Panic {
+		return false
+	}
+	if x.in.Policy.Name == envoy.LoadAwareLocality {
+		return true
+	}
+	for i := range p.Localities {
+		if p.Localities[i].EffectiveWeight > 0 || p.Localities[i].EffectiveDegradedWeight > 0 {
+			return true
+		}
+	}
+	return priority == 0 && (x.e.ZoneAware.Mode == envoy.ZoneDirect || x.e.ZoneAware.Mode == envoy.ZoneResidual)
+}
+
+func (x *envoyExplainer) listOf(s *envoy.EndpointShare) listOf {
+	key := listOf{priority: s.Priority}
+	if !x.e.Priorities[s.Priority].Panic {
+		key.class = s.Class
+	}
+	if x.byLocality(s.Priority) {
+		key.locality = s.Locality
+	}
+	return key
+}
+
+func (x *envoyExplainer) text(s *envoy.EndpointShare) string {
+	key := whyKey{s.Priority, s.Locality, s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
+	if text, ok := x.texts[key]; ok {
+		return text
+	}
+	text := x.why(s)
+	x.texts[key] = text
+	return text
+}
+
+func (x *envoyExplainer) why(s *envoy.EndpointShare) string {
+	if s.Duplicate {
+		return "the address is defined before: Envoy ignores this copy"
+	}
+	p := &x.e.Priorities[s.Priority]
+	load := p.HealthyLoad
+	if s.Class == envoy.ClassDegraded && !p.Panic {
+		load = p.DegradedLoad
+	}
+	if p.Panic {
+		load = p.HealthyLoad + p.DegradedLoad
+	}
+	switch {
+	case s.Share > 0:
+		return x.served(s, p, load)
+	case x.e.Subset.Used && load > 0 && s.Class != envoy.ClassUnhealthy:
+		return "not in the subset that the request is balanced over"
+	case s.Excluded:
+		return "excluded: gets nothing and counts nowhere"
+	case s.Class == envoy.ClassUnhealthy && !p.Panic:
+		return "unhealthy, and its priority is not in panic"
+	case load == 0:
+		return fmt.Sprintf("priority %d has no load for %s endpoints", s.Priority, s.Class)
+	case p.Panic:
+		return "panic, and fail_traffic_on_panic is set"
+	case s.Class == envoy.ClassDegraded && hashes(x.in):
+		return "hash policies do not use degraded endpoints"
+	case x.byLocality(s.Priority):
+		return "its locality gets nothing"
+	default:
+		return "never chosen"
+	}
+}
+
+func hashes(in *envoy.Input) bool {
+	return in.Policy.Name == envoy.RingHash || in.Policy.Name == envoy.Maglev
+}
+
+// served says how the share of an endpoint that gets requests comes about.
+func (x *envoyExplainer) served(s *envoy.EndpointShare, p *envoy.Priority, load uint32) string {
+	l := x.lists[x.listOf(s)]
+	text := fmt.Sprintf("load %d %% of priority %d", load, s.Priority)
+	if p.Panic {
+		text += " in panic: all its endpoints"
+	}
+	if x.byLocality(s.Priority) {
+		text += ", locality " + LocalityID(s.Locality).String()
+	}
+	switch {
+	case hashes(x.in):
+		return text + ", its part of the hash space"
+	case x.in.Policy.Name == envoy.Random:
+		return text + fmt.Sprintf(", 1 of %d", l.hosts)
+	default:
+		return text + fmt.Sprintf(", weight %d of %d", s.Weight, l.weight)
+	}
+}
