@@ -9,31 +9,28 @@ import (
 )
 
 // loadClusters reads the clusters of --cluster FILE: a Cluster, a CDS response or a bootstrap. The resources hold the
-// clusters and what is around them. Without a file there are none.
-func (v *validation) loadClusters(ctx context.Context, name string) ([]*eds.Resource, error) {
-	if name == "" {
-		return nil, nil
-	}
+// clusters and what is around them.
+func (v *validation) loadClusters(ctx context.Context, name string) error {
 	files, err := input.Find(ctx, []string{name}, input.Options{Stdin: v.env.Stdin, MaxBytes: v.options.maxBytes})
 	if err != nil {
-		return nil, fmt.Errorf("--cluster: %w", err)
+		return fmt.Errorf("--cluster: %w", err)
 	}
-	var found []*eds.Resource
 	for _, file := range files {
 		data, err := file.Read(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("--cluster: %s: %w", file.Name, err)
+			return fmt.Errorf("--cluster: %s: %w", file.Name, err)
 		}
+		v.clusterFiles = append(v.clusterFiles, eds.FollowedFile{Name: file.Name, Source: data})
 		for _, r := range v.loaders.of(&profile{envoyVersion: v.options.envoyVersion}).Load(file.Name, data, true).Resources {
 			if r.Cluster != nil {
-				found = append(found, r)
+				v.clusters = append(v.clusters, r)
 			}
 		}
 	}
-	if len(found) == 0 {
-		return nil, withHint(fmt.Errorf("--cluster: no cluster found in %s", name), "give a file with a Cluster, a CDS response or a bootstrap")
+	if len(v.clusters) == 0 {
+		return withHint(fmt.Errorf("--cluster: no cluster found in %s", name), "give a file with a Cluster, a CDS response or a bootstrap")
 	}
-	return found, nil
+	return nil
 }
 
 // surround gives resources the cluster of --cluster that asks for them, and what is around that cluster. A file with a

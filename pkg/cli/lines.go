@@ -6,8 +6,8 @@ import (
 	"github.com/edsctl/edsctl/pkg/diag"
 )
 
-// sourceLines are the lines of a file that its findings stand on, by number.
-type sourceLines map[int]string
+// lineIndex holds the lines that findings start on, by file and number.
+type lineIndex map[string]map[int]string
 
 // wantsLines tells whether an output shows source lines.
 func wantsLines(targets []target) bool {
@@ -19,9 +19,9 @@ func wantsLines(targets []target) bool {
 	return false
 }
 
-// collectLines keeps the lines of a file that findings start on, so that its bytes need not be kept.
-func collectLines(name string, data []byte, findings []diag.Finding) sourceLines {
-	lines := sourceLines{}
+// collect keeps the lines of a file that findings start on, so that its bytes need not be kept.
+func (x lineIndex) collect(name string, data []byte, findings []diag.Finding) {
+	lines := map[int]string{}
 	last := 0
 	for i := range findings {
 		if f := &findings[i]; f.File == name && f.Span.IsKnown() {
@@ -36,15 +36,8 @@ func collectLines(name string, data []byte, findings []diag.Finding) sourceLines
 			lines[number] = string(bytes.TrimSuffix(line, []byte("\r")))
 		}
 	}
-	return lines
-}
-
-// lineIndex holds the source lines of a run, by file.
-type lineIndex map[string]sourceLines
-
-func (x lineIndex) add(file string, lines sourceLines) {
-	if len(lines) > 0 {
-		x[file] = lines
+	if last > 0 {
+		x[name] = lines
 	}
 }
 

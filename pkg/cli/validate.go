@@ -164,6 +164,8 @@ func newValidation(ctx context.Context, env *Env, o *validateOptions) (*validati
 	if _, err := o.profile.with(project.All(), o.flags, v.flagRules); err != nil {
 		return nil, err // a mistake in an override is told also when no file fits its paths
 	}
-	v.clusters, err = v.loadClusters(ctx, o.clusterFile)
+	if o.clusterFile != "" {
+		err = v.loadClusters(ctx, o.clusterFile)
+	}
 	return v, err
 }

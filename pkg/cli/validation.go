@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,7 +26,9 @@ type validation struct {
 	project   *config.File
 	flagRules map[string]diag.Severity // of --rule
 	loaders   *loaders
-	clusters  []*eds.Resource // of --cluster
+
+	clusters     []*eds.Resource // of --cluster
+	clusterFiles []eds.FollowedFile
 }
 
 // judgedFile is what came of one file.
@@ -34,7 +37,7 @@ type judgedFile struct {
 	report   validate.Report
 	skipped  bool
 	followed []string
-	lines    sourceLines
+	lines    lineIndex
 	err      error // the file could not be read
 }
 
@@ -106,8 +109,15 @@ func (v *validation) judge(ctx context.Context, file *input.File, n int) judgedF
 	judging := v.judging(&p, workers)
 	out.report = validate.Run(loaded.Resources, judging)
 	out.report.Suppress(file.Name, loaded.Docs, judging)
+	for _, f := range loaded.FollowedDocs {
+		out.report.Suppress(f.Name, f.Docs, judging)
+	}
 	if wantsLines(v.options.outputs) {
-		out.lines = collectLines(file.Name, data, out.report.Findings)
+		out.lines = lineIndex{}
+		out.lines.collect(file.Name, data, out.report.Findings)
+		for _, f := range slices.Concat(loaded.FollowedDocs, v.clusterFiles) {
+			out.lines.collect(f.Name, f.Source, out.report.Findings)
+		}
 	}
 	return out
 }
@@ -150,7 +160,7 @@ func (v *validation) join(judged []judgedFile) *render.Validation {
 		out.Resources = append(out.Resources, j.report.Resources...)
 		out.Findings = append(out.Findings, j.report.Findings...)
 		out.Ignored += j.report.Ignored
-		lines.add(j.file.Name, j.lines)
+		maps.Copy(lines, j.lines)
 	}
 	validate.Sort(out.Findings)
 	out.Line = lines.line

@@ -389,7 +389,7 @@ func (r *reader) addWrapper(w *discoveryv3.Resource, shape Shape, resp *Response
 
 // addCluster adds the assignment of a Cluster in binary.
 func (r *reader) addCluster(b []byte, shape Shape, resp *Response, i int) {
-	c := &Cluster{Index: i}
+	c := &Cluster{File: r.name, Index: i}
 	c.Message = newCluster()
 	res := r.newResource(shape)
 	res.Cluster, res.Response = c, resp

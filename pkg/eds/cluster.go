@@ -20,7 +20,7 @@ func (r *reader) cluster(n document.Node, p placement) {
 
 // decodeCluster decodes a Cluster; its load_assignment is returned as a node.
 func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document.Node) {
-	c := &Cluster{Message: &clusterv3.Cluster{}, Index: p.index, Node: n}
+	c := &Cluster{File: r.name, Message: &clusterv3.Cluster{}, Index: p.index, Node: n}
 	d := r.newDecoder(p.where)
 	d.typed = true
 	d.skip = "load_assignment"
@@ -118,13 +118,13 @@ func (r *reader) follow(path string, c *Cluster, p placement) bool {
 		res.Followed = true
 		r.add(res)
 	}
-	r.file.FollowedDocs = append(r.file.FollowedDocs, FollowedFile{Name: name, Source: src})
+	r.file.FollowedDocs = append(r.file.FollowedDocs, FollowedFile{Name: name, Source: src, Docs: sub.file.Docs})
 	return len(sub.file.Resources) > 0
 }
 
 // bootstrap reads the static clusters of a bootstrap with what edsctl models around them.
 func (r *reader) bootstrap(root document.Node) {
-	b := &Bootstrap{Node: root}
+	b := &Bootstrap{File: r.name, Node: root}
 	node := nodeMessage()
 	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1})
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()

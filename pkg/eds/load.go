@@ -75,6 +75,7 @@ type File struct {
 type FollowedFile struct {
 	Name   string
 	Source []byte
+	Docs   []*document.Document // empty unless it is a text file
 }
 
 // Load reads one input. named tells that the user named it, rather than finding it in a directory: then a file without

@@ -107,6 +107,8 @@ type Resource struct {
 
 // Cluster is the Cluster around an assignment.
 type Cluster struct {
+	// File that the cluster stands in, as shown; not always that of the assignment.
+	File string
 	// Message has the fields that edsctl models; Anys of types it does not know stay undecoded.
 	Message *clusterv3.Cluster
 	// Problems are what the decoder found in the cluster outside its load_assignment; their paths start at the cluster.
@@ -123,6 +125,7 @@ type Cluster struct {
 
 // Bootstrap holds what edsctl models of the bootstrap around a resource.
 type Bootstrap struct {
+	File                string // that it stands in, as shown; not always that of the assignment
 	NodeID, NodeCluster string
 	NodeLocality        *corev3.Locality   // nil when absent
 	LocalClusterName    string             // cluster_manager.local_cluster_name

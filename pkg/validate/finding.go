@@ -23,14 +23,28 @@ func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (found, boo
 		return found{}, false
 	}
 	f := diag.Finding{
-		Rule: r.Rule, Severity: severity, File: c.Resource.File, Span: r.Span, Resource: c.Resource.Name,
+		Rule: r.Rule, Severity: severity, Span: r.Span, Resource: c.Resource.Name,
 		Path: r.Path, Message: r.Message, Hint: r.Hint, Clients: r.outcomes,
 	}
+	f.File = fileOf(c, f.Path)
 	if !f.Span.IsKnown() && f.Path != nil && c.Resource.Node.IsValid() {
 		f.Span = c.Resource.Span(f.Path)
 	}
 	f.Fingerprint = fingerprint(&f)
 	return found{f, r.around || aboutSurroundings(f.Path)}, true
+}
+
+// fileOf is the file that a path of a resource leads to: that of the cluster or the bootstrap, where it starts there.
+func fileOf(c *lint.Context, p diag.Path) string {
+	if aboutSurroundings(p) {
+		switch {
+		case p[0].Name == "cluster" && c.Cluster != nil && c.Cluster.File != "":
+			return c.Cluster.File
+		case p[0].Name == "bootstrap" && c.Bootstrap != nil && c.Bootstrap.File != "":
+			return c.Bootstrap.File
+		}
+	}
+	return c.Resource.File
 }
 
 // severityOf is the severity for the selected clients: the strongest of those that each of them gives.
