@@ -34,7 +34,7 @@ func detectFormat(src []byte, suffix string) Format {
 	case ".jsonl", ".ndjson":
 		return JSONLines
 	case ".pb":
-		if len(src) == 0 || looksLikeResponse(src) {
+		if looksLikeResponse(src) || !hasEnvoyMark(src) {
 			return Binary
 		}
 	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
