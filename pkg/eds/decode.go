@@ -86,6 +86,10 @@ func (d *decoder) message(n document.Node, m protoreflect.Message) {
 	if v.kind == jsonNull {
 		return
 	}
+	if classify(m.Descriptor().FullName()) == wktStruct { // a layer of the runtime
+		d.structMessage(v, m)
+		return
+	}
 	d.object(v, m)
 }
 
