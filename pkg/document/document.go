@@ -100,6 +100,10 @@ type SyntaxError struct {
 	Message string // for users, lower case, no position
 	Envoy   string // what Envoy prints: "yaml-cpp: error at line 3, column 1: illegal map value", or for JSON the text after "near …: "
 	Rule    string // id of the rule when it is a more special one than "syntax": yaml-alias-cycle, nesting-too-deep, limit-exceeded, json-bom
+
+	// Path leads to the value that cannot be read, in JSON: the keys as written and indices. The text in Envoy is that
+	// for a place where any value may stand (as in an Any); where Envoy expects a type it may say more.
+	Path diag.Path
 }
 
 func (e *SyntaxError) Error() string {

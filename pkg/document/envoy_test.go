@@ -24,6 +24,9 @@ type recording struct {
 	Hex   string `json:"hex,omitempty"` // when the text is not UTF-8
 	Error string `json:"error,omitempty"`
 	JSON  string `json:"json,omitempty"`
+
+	Line   int `json:"line,omitempty"` // where a JSON error is, when Envoy says so
+	Column int `json:"column,omitempty"`
 }
 
 func (r recording) text() []byte {
@@ -36,10 +39,11 @@ func (r recording) text() []byte {
 }
 
 var (
-	envoyPath   = flag.String("envoy", "", "path of an Envoy binary to compare with")
-	envoyRandom = flag.Int("envoy-random", 0, "number of random texts to compare with Envoy")
-	envoySeed   = flag.Uint64("envoy-seed", 1, "seed of the random texts")
-	envoyRecord = flag.String("envoy-record", "", "file of texts, one Go string literal a line, whose outcome is added to the recordings")
+	envoyPath       = flag.String("envoy", "", "path of an Envoy binary to compare with")
+	envoyRandom     = flag.Int("envoy-random", 0, "number of random texts to compare with Envoy")
+	envoySeed       = flag.Uint64("envoy-seed", 1, "seed of the random texts")
+	envoyRecord     = flag.String("envoy-record", "", "file of texts, one Go string literal a line, whose outcome is added to the recordings")
+	envoyRecordJSON = flag.String("envoy-record-json", "", "the same for JSON texts")
 )
 
 const recordings = "testdata/envoy-yaml.jsonl"

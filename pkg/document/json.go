@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/edsctl/edsctl/pkg/diag"
 )
 
 // maxJSONDepth is the number of levels of nesting that protobuf's reader accepts.
@@ -70,7 +73,7 @@ type jsonParser struct {
 	doc   *Document
 	pos   int
 	depth int
-	err   error
+	err   *SyntaxError
 }
 
 // fail records the first error at an offset, in protobuf's words; false, for the caller to return.
@@ -83,11 +86,17 @@ func (p *jsonParser) fail(at int, reason string) bool {
 		_, size := utf8.DecodeRune(p.src[at:])
 		end += size
 	}
-	e := &SyntaxError{Span: p.file.span(at, end), Message: reason, Envoy: reason}
+	e := &SyntaxError{Span: p.file.span(at, end), Message: strings.ToLower(reason[:1]) + reason[1:], Envoy: cString(reason)}
 	if reason == "JSON content was too deeply nested" {
 		e.Rule, e.Message = "nesting-too-deep", fmt.Sprintf("JSON is nested deeper than %d levels", maxJSONDepth)
 	}
 	p.err = e
+	return false
+}
+
+// inside adds the step that leads to the value with the error; false, for the caller to return.
+func (p *jsonParser) inside(step diag.Step) bool {
+	p.err.Path = append(diag.Path{step}, p.err.Path...)
 	return false
 }
 
@@ -143,8 +152,8 @@ func (p *jsonParser) document() (uint32, bool) {
 	if !isJSONValue(p.src[p.pos]) {
 		isBOM := bytes.HasPrefix(p.src[p.pos:], utf8BOM)
 		p.expect("{")
-		if e, ok := p.err.(*SyntaxError); ok && isBOM {
-			e.Rule, e.Message = "json-bom", "a byte order mark stands before the JSON value"
+		if isBOM {
+			p.err.Rule, p.err.Message = "json-bom", "a byte order mark stands before the JSON value"
 		}
 		return 0, false
 	}
@@ -221,15 +230,17 @@ func (p *jsonParser) array() (uint32, bool) {
 		return 0, false
 	}
 	list := children{arena: &p.doc.nodes, parent: id}
+	n := 0
 	for comma := true; !p.accept(']'); comma = p.accept(',') {
 		if !comma {
 			return 0, p.fail(p.pos, "expected ','")
 		}
 		item, ok := p.value()
 		if !ok {
-			return 0, false
+			return 0, p.inside(diag.Step{Index: n})
 		}
 		list.add(item)
+		n++
 	}
 	return p.leave(id)
 }
@@ -254,7 +265,7 @@ func (p *jsonParser) object() (uint32, bool) {
 		list.add(key)
 		value, ok := p.value()
 		if !ok {
-			return 0, false
+			return 0, p.inside(diag.Step{Name: Node{p.doc, key}.Text()})
 		}
 		list.add(value)
 	}

@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"math/bits"
 	"unicode/utf8"
 )
 
@@ -19,9 +18,13 @@ func (p *jsonParser) str(quote byte) (uint32, bool) {
 		r.style = SingleQuoted
 	}
 	p.pos++
+	ascii := true
 	for p.pos < len(p.src) {
 		switch c := p.src[p.pos]; {
 		case c == quote:
+			if !ascii && !utf8.Valid(p.src[start:p.pos]) {
+				return 0, p.fail(p.pos+1, "Invalid UTF-8 string")
+			}
 			p.pos++
 			r.end = uint32(p.pos)
 			return p.doc.nodes.add(r), true
@@ -30,34 +33,12 @@ func (p *jsonParser) str(quote byte) (uint32, bool) {
 			if _, ok := p.escape(); !ok {
 				return 0, false
 			}
-		case c < utf8.RuneSelf:
-			p.pos++
 		default:
-			if !p.multibyte(c) {
-				return 0, false
-			}
+			ascii = ascii && c < utf8.RuneSelf
+			p.pos++
 		}
 	}
 	return 0, p.failEOF()
-}
-
-// multibyte passes a character of several bytes. Only its shape is checked.
-func (p *jsonParser) multibyte(c byte) bool {
-	n := bits.LeadingZeros8(^c)
-	p.pos++
-	if n < 2 || n > 4 {
-		return p.fail(p.pos, "invalid UTF-8 in string")
-	}
-	for range n - 1 {
-		if p.pos == len(p.src) {
-			return p.failEOF()
-		}
-		if p.src[p.pos]>>6 != 2 {
-			return p.fail(p.pos, "invalid UTF-8 in string")
-		}
-		p.pos++
-	}
-	return true
 }
 
 // escape passes an escape sequence and returns its character.
@@ -94,11 +75,7 @@ func (p *jsonParser) escape() (rune, bool) {
 	if low < 0xDC00 || low > 0xDFFF {
 		return 0, p.fail(p.pos, "invalid low surrogate")
 	}
-	char := 0x10000 + (high-0xD800)<<10 + (low - 0xDC00)
-	if char == utf8.MaxRune {
-		return 0, p.fail(p.pos, "invalid codepoint")
-	}
-	return char, true
+	return 0x10000 + (high-0xD800)<<10 + (low - 0xDC00), true
 }
 
 // hex4 passes four hexadecimal digits.

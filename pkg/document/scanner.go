@@ -245,10 +245,14 @@ func (s *scanner) location(at uint32) (line, column int) {
 	return line, int(at) - t.lineStart + 1
 }
 
-// text of an error as Envoy prints what yaml-cpp says: as a C string, so a NUL ends it.
+// text of an error as Envoy prints it.
 func (s *scanner) text(e *scanError) string {
 	line, column := s.location(e.at)
-	text := fmt.Sprintf("yaml-cpp: error at line %d, column %d: %s", line, column, e.reason)
+	return cString(fmt.Sprintf("yaml-cpp: error at line %d, column %d: %s", line, column, e.reason))
+}
+
+// cString is what is left of a text where it is handled as a C string.
+func cString(text string) string {
 	text, _, _ = strings.Cut(text, "\x00")
 	return text
 }

@@ -142,23 +142,13 @@ func (p *yamlParser) nullAt(at uint32) uint32 {
 	return p.doc.nodes.add(record{start: at, end: at, kind: Scalar, style: Plain, raw: true})
 }
 
-// compactMap reads the single `key: value` of a flow sequence; the mapping is open.
-func (p *yamlParser) compactMap(id uint32) (uint32, bool) {
-	ok := p.inside(compactMap, id, func(list *children) bool {
-		t := *p.scan.peek()
-		return p.entry(t, list)
-	})
-	p.doc.nodes.at(id).end = p.end
-	return id, ok
+// compactMap reads a mapping that is one `key: value` of a flow sequence, or one `: value` anywhere.
+func (p *yamlParser) compactMap(start uint32, props properties) (uint32, bool) {
+	id := p.open(start, Mapping, Flow, props)
+	return id, p.inside(compactMap, id)
 }
 
-// keylessMap reads the mapping that `: value` is.
-func (p *yamlParser) keylessMap(start uint32) (uint32, bool) {
-	id := p.open(start, Mapping, Flow, properties{})
-	ok := p.inside(compactMap, id, func(list *children) bool {
-		list.add(p.nullAt(start))
-		return p.value(list)
-	})
-	p.doc.nodes.at(id).end = p.end
-	return id, ok
+func (p *yamlParser) compactMapEntry(list *children) bool {
+	t := *p.scan.peek()
+	return p.entry(t, list)
 }

@@ -21,7 +21,7 @@ func (p *yamlParser) nodeInside() (uint32, bool) {
 	case t.kind == tokEnd:
 		return p.null(), true
 	case t.kind == tokValue: // a value without a key makes a mapping of its own
-		return p.keylessMap(t.start)
+		return p.compactMap(t.start, properties{})
 	case t.kind == tokAlias:
 		return p.alias(*t)
 	}
@@ -45,8 +45,7 @@ func (p *yamlParser) nodeInside() (uint32, bool) {
 		return p.collection(*t, props)
 	case tokKey:
 		if len(p.context) > 0 && p.context[len(p.context)-1] == flowSeq {
-			id = p.open(t.start, Mapping, Flow, props)
-			return p.compactMap(id)
+			return p.compactMap(t.start, props)
 		}
 	}
 	id = p.null()
@@ -134,26 +133,38 @@ func (p *yamlParser) collection(t token, props properties) (id uint32, ok bool) 
 	switch t.kind {
 	case tokFlowSeqStart:
 		id = p.open(t.start, Sequence, Flow, props)
-		ok = p.inside(flowSeq, id, p.flowSeqItems)
+		ok = p.inside(flowSeq, id)
 	case tokBlockSeqStart:
 		id = p.open(t.start, Sequence, Block, props)
-		ok = p.inside(blockSeq, id, p.blockSeqItems)
+		ok = p.inside(blockSeq, id)
 	case tokFlowMapStart:
 		id = p.open(t.start, Mapping, Flow, props)
-		ok = p.inside(flowMap, id, p.flowMapEntries)
+		ok = p.inside(flowMap, id)
 	default:
 		id = p.open(t.start, Mapping, Block, props)
-		ok = p.inside(blockMap, id, p.blockMapEntries)
+		ok = p.inside(blockMap, id)
 	}
-	p.doc.nodes.at(id).end = p.end
 	return id, ok
 }
 
-// inside reads the children of a collection with what reads them.
-func (p *yamlParser) inside(c collection, id uint32, read func(list *children) bool) bool {
+// inside reads the children of a collection, which ends with the last of them or its bracket.
+func (p *yamlParser) inside(c collection, id uint32) (ok bool) {
 	p.context = append(p.context, c)
-	ok := read(&children{arena: &p.doc.nodes, parent: id})
+	list := children{arena: &p.doc.nodes, parent: id}
+	switch c {
+	case blockSeq:
+		ok = p.blockSeqItems(&list)
+	case blockMap:
+		ok = p.blockMapEntries(&list)
+	case flowSeq:
+		ok = p.flowSeqItems(&list)
+	case flowMap:
+		ok = p.flowMapEntries(&list)
+	default:
+		ok = p.compactMapEntry(&list)
+	}
 	p.context = p.context[:len(p.context)-1]
+	p.doc.nodes.at(id).end = p.end
 	return ok
 }
 
