@@ -71,6 +71,11 @@ func Constraints(c *Context, report func(diag.Problem)) {
 	}
 }
 
+// constraintSays is Envoy's text about a violation, a chain of messages; the runner frames it.
+func constraintSays(chain string) diag.Override {
+	return diag.Override{Message: chain, Stage: "07-pgv"}
+}
+
 func assignmentViolations(c *Context, report func(diag.Problem)) {
 	staleAfter(c, report)
 	original := c.Resource.Original
@@ -85,7 +90,7 @@ func assignmentViolations(c *Context, report func(diag.Problem)) {
 		if rule == "stale-after-not-positive" && !isZero(c.Resource.Assignment.GetPolicy().GetEndpointStaleAfter()) {
 			continue // refused one step earlier: staleAfter
 		}
-		p := diag.Problem{Rule: rule, Path: v.path, Message: v.words(), Envoy: EnvoySays(c.assignmentFrame() + v.chain)}
+		p := diag.Problem{Rule: rule, Path: v.path, Message: v.words(), Envoy: constraintSays(c.assignmentFrame() + v.chain)}
 		p.GRPC = grpcConstraint(c, rule, v.path)
 		report(p)
 	}
@@ -122,7 +127,7 @@ func clusterViolations(c *Context) (before, after []diag.Problem) {
 	split := fields.ByName("load_assignment").Index()
 	for _, v := range violations(own) {
 		path := diag.Path{}.Field("cluster").Join(v.path)
-		p := diag.Problem{Rule: "cluster-constraint", Path: path, Message: v.words(), Envoy: EnvoySays(c.clusterFrame() + v.chain)}
+		p := diag.Problem{Rule: "cluster-constraint", Path: path, Message: v.words(), Envoy: constraintSays(c.clusterFrame() + v.chain)}
 		p.GRPC = grpcClusterConstraint(c, v.path)
 		fd := fields.ByName(protoreflect.Name(v.top))
 		if fd != nil && fd.Index() < split && fd.ContainingOneof() == nil {

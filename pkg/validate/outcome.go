@@ -92,6 +92,9 @@ func readsText(c *lint.Context) bool {
 	return true
 }
 
+// deprecated begins the warning about a deprecated field, not the refusal.
+const deprecated = "Deprecated field: "
+
 // frame adds to Envoy's text what it prints around it, by the stage and the source.
 func frame(c *lint.Context, r *ruled, o *diag.Outcome) string {
 	switch {
@@ -101,8 +104,11 @@ func frame(c *lint.Context, r *ruled, o *diag.Outcome) string {
 		}
 		return "Unknown field: " + o.Message
 	case o.Effect < diag.Reject:
+	case strings.HasPrefix(o.Message, deprecated):
+		return strings.TrimPrefix(o.Message, deprecated)
 	case o.Stage == "07-pgv":
 		return "Proto constraint validation failed (" + o.Message + ")"
+	case r.Rule == "eds-ads-not-configured": // thrown while the response is read, so that it is not about one cluster
 	case o.Stage >= "10-" && o.Stage < "14-" && refusesCDS(c, r, o.Stage):
 		return "Error adding/updating cluster(s) " + c.ClusterName() + ": " + o.Message
 	}

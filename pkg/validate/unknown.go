@@ -17,6 +17,9 @@ func byFlag(c *lint.Context, rule string, effect diag.Effect) diag.Effect {
 		if c.UnknownFields == "ignore" && (c.Origin == eds.OriginCDS || c.Source == eds.FromCDS) && c.Source != eds.FromBootstrap {
 			return diag.None
 		}
+		if failsOnDeprecated(c) {
+			return diag.Reject
+		}
 		return effect
 	default:
 		return effect
@@ -30,6 +33,21 @@ func byFlag(c *lint.Context, rule string, effect diag.Effect) diag.Effect {
 		return diag.None
 	}
 	return effect
+}
+
+// failsOnDeprecated tells whether the runtime of the bootstrap refuses deprecated fields. It does so for what comes by
+// xDS; the bootstrap itself is read before there is a runtime.
+func failsOnDeprecated(c *lint.Context) bool {
+	if c.Bootstrap == nil || c.Source == eds.FromBootstrap {
+		return false
+	}
+	on := false
+	for _, layer := range c.Bootstrap.StaticLayers {
+		if v, ok := layer.GetFields()["envoy.features.fail_on_any_deprecated_feature"]; ok {
+			on = v.GetBoolValue()
+		}
+	}
+	return on
 }
 
 // isUnknown tells whether a rule is about a field or a value that Envoy does not know.

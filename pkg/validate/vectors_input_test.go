@@ -29,9 +29,7 @@ type vectorCase struct {
 	loader  eds.Options
 	options validate.Options
 	item    int            // of a list: the one that is meant; -1: all
-	local   bool           // the cluster is the local cluster
-	cluster *eds.Cluster   // around a bare assignment
-	extra   *eds.Bootstrap // of the entry's field bootstrap
+	extra   *eds.Bootstrap // around an assignment that comes by EDS, when the entry says more about it
 }
 
 func (in *vectorCase) load() []*eds.Resource {
@@ -39,9 +37,9 @@ func (in *vectorCase) load() []*eds.Resource {
 	if in.item >= 0 && in.item < len(resources) {
 		resources = resources[in.item : in.item+1]
 	}
-	for _, r := range resources {
-		if in.local {
-			r.Bootstrap = &eds.Bootstrap{LocalClusterName: in.cluster.Message.GetName(), Clusters: []*eds.Cluster{in.cluster}}
+	if in.extra != nil {
+		for _, r := range resources {
+			r.Bootstrap = in.extra
 		}
 	}
 	return resources
@@ -137,42 +135,97 @@ func (in *vectorCase) readFile(name string) string {
 	if err != nil {
 		return "the file is not at hand"
 	}
-	in.data, in.name = data, filepath.Base(name)
+	in.data, in.name = data, "FILE"+filepath.Ext(name)
 	return ""
 }
 
 // shape puts what the source adds around the input; a reason says why it cannot.
 func (in *vectorCase) shape(e *vectorEntry, o *vectorObservation, source string) string {
-	bare := e.Shape == "" && e.Input != nil
-	in.local = o.LocalCluster
-	if bare {
-		in.loader.Shape = eds.ShapeAssignment
+	found := eds.ShapeAssignment
+	if e.File != "" {
+		found = eds.NewLoader(eds.Options{}).Load(in.name, in.data, true).Resources[0].Shape
 	}
-	switch e.Shape {
-	case "cluster":
+	bare := e.Shape == "" && (found == eds.ShapeAssignment || found == eds.ShapeList) && e.Response == nil && e.Hex == ""
+	switch {
+	case bare:
+		in.loader.Shape = eds.ShapeAssignment
+		if in.item >= 0 {
+			in.loader.Shape = eds.ShapeList
+		}
+	case e.Shape == "cluster", found == eds.ShapeCluster && in.loader.Source != eds.FromFile:
 		in.loader.Shape = eds.ShapeCluster
-	case "file":
+		if e.Bootstrap != nil {
+			in.data, in.loader.Shape = vectorBootstrap(e, string(in.data)), eds.ShapeBootstrap
+		}
+	case e.Response != nil:
+	case source == "cds":
+		in.loader.Shape = eds.ShapeCDS
+	case in.loader.Source == eds.FromBootstrap:
+		in.loader.Shape = eds.ShapeBootstrap
+	default:
 		in.loader.Shape = eds.ShapeResponse
 	}
-	binary := strings.HasPrefix(source, "grpc") || strings.HasPrefix(source, "delta")
-	if binary && bare {
-		data, err := binaryAssignment(*e.Input)
+	if !bare {
+		return ""
+	}
+	if strings.HasPrefix(source, "grpc") || strings.HasPrefix(source, "delta") {
+		if in.item >= 0 {
+			return "" // a list has no binary form
+		}
+		data, err := binaryAssignment(string(in.data))
 		if err != nil {
 			return "Go cannot encode it"
 		}
 		in.data, in.loader.Format = data, eds.Binary
 	}
-	if o.Cluster != "" && e.Shape == "" && e.File == "" {
-		c, err := vectorCluster(o, in.options.ExpectName)
-		if err != nil {
-			return err.Error()
+	return in.around(e, o)
+}
+
+// around is the cluster and the bootstrap around a bare assignment.
+func (in *vectorCase) around(e *vectorEntry, o *vectorObservation) string {
+	if o.Cluster == "" {
+		return ""
+	}
+	if strings.HasPrefix(o.Cluster, "EDS") && (e.Bootstrap != nil || o.LocalCluster) {
+		text := "name: c\ntype: EDS\nconnect_timeout: 1s\neds_cluster_config: {eds_config: {path_config_source: {path: x}}}\n"
+		if o.LocalCluster {
+			e = &vectorEntry{Bootstrap: map[string]any{"cluster_manager": map[string]any{"local_cluster_name": "c"}}}
 		}
-		in.cluster = &eds.Cluster{Message: c}
-		if o.Cluster != "EDS" || o.LocalCluster {
-			in.options.Cluster = in.cluster
-		}
+		loaded := eds.NewLoader(eds.Options{}).Load("b.yaml", vectorBootstrap(e, text), true).Resources
+		in.extra, in.options.Cluster = loaded[0].Bootstrap, loaded[0].Cluster
+		return ""
+	}
+	c, err := vectorCluster(o, in.options.ExpectName)
+	if err != nil {
+		return err.Error()
+	}
+	if o.Cluster != "EDS" {
+		in.options.Cluster = &eds.Cluster{Message: c}
+	}
+	if o.LocalCluster {
+		c.Name = "c"
+		in.extra = &eds.Bootstrap{NodeID: "node-1", NodeCluster: "node-cluster", LocalClusterName: "c", Clusters: []*eds.Cluster{in.options.Cluster}}
 	}
 	return ""
+}
+
+// vectorBootstrap puts a cluster into a bootstrap with the extra fields of the entry.
+func vectorBootstrap(e *vectorEntry, cluster string) []byte {
+	var b strings.Builder
+	b.WriteString("node: {id: node-1, cluster: node-cluster}\n")
+	fields, _ := e.Bootstrap.(map[string]any)
+	for key, value := range fields {
+		data, err := json.Marshal(value)
+		if err != nil {
+			panic(err)
+		}
+		b.WriteString(key + ": " + string(data) + "\n")
+	}
+	b.WriteString("static_resources:\n  clusters:\n  -\n")
+	for line := range strings.Lines(cluster) {
+		b.WriteString("    " + line)
+	}
+	return []byte(b.String())
 }
 
 // vectorCluster is the cluster around a bare assignment: "STRICT_DNS" or "STATIC RING_HASH", and other fields.

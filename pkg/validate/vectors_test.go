@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -66,9 +65,24 @@ type vectorObservation struct {
 	Warnings      []string       `json:"warnings"`
 }
 
-// exceptions are the observations that edsctl does not follow, with the reason. The key is the id of an entry, with
-// "@source" when only that source is meant.
-var exceptions = map[string]string{}
+// exceptions are the observations that edsctl does not follow, with the reason. The key is the id of an entry, the
+// source and the cluster.
+var exceptions = map[string]string{
+	"spec/health-check-address-malformed bootstrap STRICT_DNS":  validateMode,
+	"spec/health-check-address-malformed bootstrap LOGICAL_DNS": validateMode,
+	"cluster/logical-dns-health-check-dns bootstrap ":           validateMode,
+	"cluster/health-check-internal bootstrap ":                  validateMode,
+	"case/21-broken-pb.pb bootstrap ":                           "a bootstrap without clusters, so no assignment to judge",
+	"cluster/eds-path-missing bootstrap ":                       otherHost,
+	"cluster/eds-path-missing cds ":                             otherHost,
+	"cluster/eds-path-deprecated bootstrap ":                    otherHost,
+	"cluster/eds-path-deprecated cds ":                          otherHost,
+}
+
+const (
+	validateMode = "the verdict is that of a running Envoy, --mode validate answers otherwise"
+	otherHost    = "the file may exist where Envoy runs: eds-path-not-found is never a verdict"
+)
 
 // outcome of the comparison of one file.
 type tally struct{ checked, agreed, excepted, notRun int }
@@ -91,8 +105,7 @@ func TestVectors(t *testing.T) {
 			fmt.Fprintf(&golden, "%-36s checked %4d  agree %4d  excepted %2d  not run %3d\n", filepath.Base(name), sum.checked, sum.agreed, sum.excepted, sum.notRun)
 		}
 	}
-	fmt.Print(golden.String())
-	compareGolden(t, filepath.Join("testdata", "vectors.golden"), golden.String())
+	compareGolden(t, filepath.Join(vectors, "..", "checked.golden"), golden.String())
 }
 
 func readVectors(t *testing.T, name string) vectorFile {
@@ -111,9 +124,6 @@ func readVectors(t *testing.T, name string) vectorFile {
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE") != "" {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +147,7 @@ func compareEntry(t *testing.T, e *vectorEntry, sum *tally) {
 				sum.notRun++
 				continue
 			}
-			key := e.ID + "@" + source
-			if exceptions[e.ID] != "" || exceptions[key] != "" {
+			if exceptions[e.ID+" "+source+" "+o.Cluster] != "" {
 				sum.excepted++
 				continue
 			}
@@ -177,17 +186,18 @@ func (in *vectorCase) compare(e *vectorEntry, o *vectorObservation) string {
 	return ""
 }
 
-// worst is the verdict about the input as a whole: that of the first resource that is refused.
+// worst is the verdict about the input as a whole: that of the first resource that is refused, else that of the first.
 func worst(resources []validate.Resource) diag.Verdict {
-	rank := []diag.VerdictKind{diag.NotApplicable, diag.Accept, diag.Ignored, diag.Unknown, diag.Rejected, diag.Crashes}
 	best := resources[0].Verdicts[diag.Envoy]
 	for _, r := range resources[1:] {
-		if v := r.Verdicts[diag.Envoy]; slices.Index(rank, v.Kind) > slices.Index(rank, best.Kind) {
+		if v := r.Verdicts[diag.Envoy]; !bad(best.Kind) && bad(v.Kind) {
 			best = v
 		}
 	}
 	return best
 }
+
+func bad(k diag.VerdictKind) bool { return k == diag.Rejected || k == diag.Crashes }
 
 var (
 	blanks     = regexp.MustCompile(`[\s\x{a0}]+`)
@@ -197,6 +207,9 @@ var (
 // compareMessages compares texts up to the first dump; of errors of the JSON reader only the path and the cause.
 func compareMessages(got, want string) string {
 	g, w := normal(got), normal(want)
+	if w == "" {
+		return "" // a NACK that was cut before the reason
+	}
 	if strings.Contains(w, "near <pos>: ") && strings.Contains(g, "near <pos>: ") {
 		g, w = readerPart(g), readerPart(w)
 	}
