@@ -21,8 +21,7 @@ func Compute(in Input) (*Result, error) {
 // endpoint), except where one number decides two of them (random) or all (hash policies).
 func (m *Model) Compute() *Result {
 	t := &tally{
-		endpoints: make([]float64, len(m.hosts)), levels: make([]float64, max(1, len(m.full))),
-		unavailable: make([]float64, max(1, len(m.full))),
+		endpoints: make([]float64, len(m.hosts)), levels: make([]float64, len(m.full)), unavailable: make([]float64, len(m.full)),
 	}
 	r := &Result{Rejected: m.rejected, Drops: m.drops, Dropped: m.dropped, Subset: m.subset, Method: m.method()}
 	left := 1 - m.dropped

@@ -61,6 +61,9 @@ func Build(in Input) (*Model, error) {
 	m.drops, m.dropped, m.rejected = in.drops()
 	m.hosts = collect(in.Groups, in.KeepCopies)
 	m.full = arrange(in.Groups, m.hosts, in.NodeLocality)
+	if len(m.full) == 0 {
+		m.full = make([]level, 1) // priority 0 always exists
+	}
 	attempts, reason := m.attempts()
 	m.subset = SubsetResult{Used: in.Policy.Subset != nil, Reason: reason}
 	if m.subset.Used {
@@ -85,9 +88,6 @@ func (m *Model) balance(a *attempt) (*balancer, error) {
 	b := &balancer{m: m, kind: a.kind, levels: a.levels, single: a.single}
 	if a.single >= 0 {
 		return b, nil
-	}
-	if len(b.levels) == 0 {
-		b.levels = make([]level, 1) // priority 0 always exists
 	}
 	b.counts = make([]Counts, len(b.levels))
 	for i := range b.levels {
