@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -28,71 +29,140 @@ type textAddress struct {
 func (t textAddress) String() string { return net.JoinHostPort(t.host, strconv.Itoa(int(t.port))) }
 
 // seenAddresses are those that came before, by client: Envoy compares primary addresses in canonical form, grpc-go the
-// text of all addresses of localities with a weight.
+// text of all addresses of localities with a weight. Plain IPv4 addresses, of which there are many, are the same text
+// whenever they are the same address; they share one map with keys that are cheap to hash.
 type seenAddresses struct {
+	v4        map[uint64]seenPlaces
 	ips       map[netip.AddrPort]place
 	names     map[string]place // pipes and internal addresses
 	texts     map[textAddress]place
 	grpcTakes bool // grpc-go reads the locality that is looked at
 }
 
-func (s *seenAddresses) init(a *endpointv3.ClusterLoadAssignment) {
-	n, weighted := 0, 0
-	for _, g := range a.GetEndpoints() {
-		n += len(g.GetLbEndpoints())
-		if g.GetLoadBalancingWeight().GetValue() != 0 {
-			weighted += len(g.GetLbEndpoints())
-		}
-	}
-	s.ips, s.names, s.texts = make(map[netip.AddrPort]place, n), map[string]place{}, make(map[textAddress]place, weighted)
+// seenPlaces are where the clients saw an address first.
+type seenPlaces struct {
+	envoy, grpc     place
+	inEnvoy, inGRPC bool
 }
 
-// envoy tells where Envoy has seen the address before.
-func (s *seenAddresses) envoy(a address, at place) (first place, found bool) {
+func (s *seenAddresses) init(a *endpointv3.ClusterLoadAssignment) {
+	n := 0
+	for _, g := range a.GetEndpoints() {
+		n += len(g.GetLbEndpoints())
+	}
+	s.v4 = make(map[uint64]seenPlaces, n)
+	s.ips, s.names, s.texts = map[netip.AddrPort]place{}, map[string]place{}, map[textAddress]place{}
+}
+
+// plain is the key of an IPv4 address with its port; false for all others.
+func plain(a address) (uint64, bool) {
+	if a.kind != ipAddress || !a.ip.Addr().Is4() {
+		return 0, false
+	}
+	b := a.ip.Addr().As4()
+	return uint64(b[0])<<40 | uint64(b[1])<<32 | uint64(b[2])<<24 | uint64(b[3])<<16 | uint64(a.ip.Port()), true
+}
+
+// primary tells where the clients have seen the primary address of an endpoint before.
+func (s *seenAddresses) primary(a address, proto *corev3.Address, at place) (envoy, grpc sighting) {
+	key, ok := plain(a)
+	if !ok || isCut(proto) {
+		return s.envoy(a, at), s.grpc(proto, at)
+	}
+	seen := s.v4[key]
+	envoy, grpc = sighting{seen.envoy, seen.inEnvoy}, sighting{seen.grpc, seen.inGRPC && s.grpcTakes}
+	if envoy.found && (seen.inGRPC || !s.grpcTakes) {
+		return envoy, grpc
+	}
+	if !seen.inEnvoy {
+		seen.envoy, seen.inEnvoy = at, true
+	}
+	if s.grpcTakes && !seen.inGRPC {
+		seen.grpc, seen.inGRPC = at, true
+	}
+	s.v4[key] = seen
+	return envoy, grpc
+}
+
+// isCut tells whether Envoy reads only the part of an address before a NUL byte: then the text is more than the address.
+func isCut(a *corev3.Address) bool {
+	return strings.IndexByte(a.GetSocketAddress().GetAddress(), 0) >= 0
+}
+
+// sighting of an address before.
+type sighting struct {
+	first place
+	found bool
+}
+
+// envoy tells where Envoy has seen an address before.
+func (s *seenAddresses) envoy(a address, at place) sighting {
 	switch a.kind {
 	case ipAddress:
-		if first, found = s.ips[a.ip]; !found {
-			s.ips[a.ip] = at
-		}
+		return see(s.ips, a.ip, at)
 	case pipeAddress, internalAddress:
-		if first, found = s.names[a.name]; !found {
-			s.names[a.name] = at
-		}
+		return see(s.names, a.name, at)
 	}
-	return first, found
+	return sighting{}
+}
+
+func see[K comparable](seen map[K]place, key K, at place) sighting {
+	first, found := seen[key]
+	if !found {
+		seen[key] = at
+	}
+	return sighting{first, found}
 }
 
 // grpc tells where grpc-go has seen the text of an address before (unmarshal_eds.go, parseEndpoints).
-func (s *seenAddresses) grpc(a *corev3.Address, at place) (text textAddress, first place, found bool) {
+func (s *seenAddresses) grpc(a *corev3.Address, at place) sighting {
 	if !s.grpcTakes {
-		return text, first, false
+		return sighting{}
 	}
-	// Whatever is no socket address has an empty host and port 0.
-	text = textAddress{a.GetSocketAddress().GetAddress(), a.GetSocketAddress().GetPortValue()}
-	if first, found = s.texts[text]; !found {
-		s.texts[text] = at
-	}
-	return text, first, found
+	return see(s.texts, textOf(a), at)
+}
+
+// textOf is the text of an address: of what is no socket address an empty host and port 0.
+func textOf(a *corev3.Address) textAddress {
+	return textAddress{a.GetSocketAddress().GetAddress(), a.GetSocketAddress().GetPortValue()}
 }
 
 // duplicates reports addresses that occurred before and tells whether Envoy takes the endpoint for a copy.
 func (w *walk) duplicates(main address) bool {
 	at := place{int32(w.group), int32(w.index)}
-	first, copied := w.seen.envoy(main, at)
 	e := w.end.GetEndpoint()
-	text, firstText, copiedText := w.seen.grpc(e.GetAddress(), at)
-	if copied || copiedText {
-		if !copied {
-			first = firstText
+	envoy, grpc := w.seen.primary(main, e.GetAddress(), at)
+	if envoy.found || grpc.found {
+		first := envoy.first
+		if !envoy.found {
+			first = grpc.first
 		}
-		w.duplicate(w.at("endpoint.address"), main, first, copied, text, copiedText)
+		w.duplicate(w.at("endpoint.address"), main, first, envoy.found, textOf(e.GetAddress()), grpc.found)
 	}
 	for k, additional := range e.GetAdditionalAddresses() {
-		if text, first, found := w.seen.grpc(additional.GetAddress(), at); found {
-			w.duplicate(w.at("endpoint.additional_addresses").Index(k).Field("address"), address{}, first, false, text, true)
+		if seen := w.seen.additional(additional.GetAddress(), at); seen.found {
+			w.duplicate(w.at("endpoint.additional_addresses").Index(k).Field("address"), address{}, seen.first, false, textOf(additional.GetAddress()), true)
 		}
 	}
-	return copied
+	return envoy.found
+}
+
+// additional tells where grpc-go has seen an additional address before.
+func (s *seenAddresses) additional(a *corev3.Address, at place) sighting {
+	if !s.grpcTakes {
+		return sighting{}
+	}
+	key, ok := plain(resolve(a))
+	if !ok || isCut(a) {
+		return s.grpc(a, at)
+	}
+	seen := s.v4[key]
+	before := sighting{seen.grpc, seen.inGRPC}
+	if !seen.inGRPC {
+		seen.grpc, seen.inGRPC = at, true
+		s.v4[key] = seen
+	}
+	return before
 }
 
 func (w *walk) duplicate(path diag.Path, a address, first place, envoy bool, text textAddress, grpc bool) {
