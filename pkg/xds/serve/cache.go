@@ -1,0 +1,280 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// store implements go-control-plane's cache.Cache over the newest resources. It is safe for use by many goroutines.
+type store struct {
+	mu      sync.Mutex
+	types   map[string]*resources
+	streams map[streamKey]*stream
+	// owners remember, between a callback and the CreateWatch that follows it in the same goroutine, which stream a
+	// request came on.
+	owners map[any]streamKey
+}
+
+// streamKey identifies a stream: the two servers count theirs apart.
+type streamKey struct {
+	delta bool
+	id    int64
+}
+
+// stream is what is known of one stream.
+type stream struct {
+	watches map[string]*watch // open ones by type URL
+	asked   map[string]bool   // type URLs
+	// clusters are the tags of the clusters by service name as they were last sent on this stream, nil before that;
+	// queued those of a response that is on its way.
+	clusters, queued map[string]string
+	client           Client
+	sent             map[string]string // by type URL: version of the newest response
+}
+
+// watch is a request that waits for something to say.
+type watch struct {
+	sotw  *discoveryv3.DiscoveryRequest
+	delta *discoveryv3.DeltaDiscoveryRequest
+	sub   cache.Subscription
+	// forced: the names that the client asked for anew, which are sent also when they are unchanged.
+	forced   map[string]bool
+	first    bool // nothing was sent for this type on this stream yet
+	sotwOut  chan cache.Response
+	deltaOut chan cache.DeltaResponse
+}
+
+func newStore() *store {
+	empty, _ := build(nil)
+	return &store{types: empty, streams: map[streamKey]*stream{}, owners: map[any]streamKey{}}
+}
+
+// set replaces all resources and answers every watch that they concern, on each stream in the order of pushes.
+func (s *store) set(next map[string]*resources) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.types = next
+	for _, key := range s.sortedStreams() {
+		st := s.streams[key]
+		for _, url := range pushOrder {
+			w := st.watches[url]
+			if w == nil {
+				continue
+			}
+			sent := s.respond(st, url, w)
+			if sent && url == clusterURL && st.watches[assignmentURL] != nil {
+				break // the assignments follow when the clusters are on the wire (sentClusters)
+			}
+		}
+	}
+}
+
+func (s *store) sortedStreams() []streamKey {
+	return slices.SortedFunc(maps.Keys(s.streams), func(a, b streamKey) int {
+		if a.delta != b.delta {
+			if a.delta {
+				return 1
+			}
+			return -1
+		}
+		return int(a.id - b.id)
+	})
+}
+
+// respond answers a watch if there is something that its client does not have, and closes it.
+func (s *store) respond(st *stream, url string, w *watch) bool {
+	ok := false
+	if w.sotw != nil {
+		ok = s.respondSotW(st, url, w)
+	} else {
+		ok = s.respondDelta(st, url, w)
+	}
+	if ok {
+		delete(st.watches, url)
+		if url == clusterURL {
+			st.queued = s.types[url].services()
+		}
+	}
+	return ok
+}
+
+// sentClusters is called when clusters have gone out on a stream: the assignments that must follow them are due now.
+func (s *store) sentClusters(st *stream) {
+	st.clusters = st.queued
+	for _, url := range pushOrder[1:] {
+		if w := st.watches[url]; w != nil {
+			s.respond(st, url, w)
+		}
+	}
+}
+
+// tag is what tells whether a client has a resource as it is now: for an assignment that includes its cluster as it was
+// sent on the stream, since Envoy drops the old one's endpoints with it.
+func (s *store) tag(st *stream, url, name string, e *entry) string {
+	if url == assignmentURL && st.clusters != nil {
+		return e.tag + "/" + st.clusters[name]
+	}
+	return e.tag
+}
+
+// wanted are the names of a type that a subscription covers and that exist, sorted.
+func (s *store) wanted(url string, w *watch) []string {
+	r := s.types[url]
+	if w.sub.IsWildcard() {
+		if url == listenerURL {
+			return nil // Envoy refuses listeners for gRPC, and only Envoy asks for all
+		}
+		return r.names()
+	}
+	var out []string
+	for name := range w.sub.SubscribedResources() {
+		if r.entries[name] != nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *store) respondSotW(st *stream, url string, w *watch) bool {
+	names := s.wanted(url, w)
+	had := w.sub.ReturnedResources()
+	now := make(map[string]string, len(names))
+	due := w.first && (w.sub.IsWildcard() || len(w.sub.SubscribedResources()) > 0)
+	for _, name := range names {
+		now[name] = s.tag(st, url, name, s.types[url].entries[name])
+		if had[name] != now[name] {
+			due = true
+		}
+	}
+	if url == clusterURL || url == listenerURL {
+		due = due || len(had) > len(now) // the absence of a name is its removal
+	}
+	if !due {
+		return false
+	}
+	resp := s.response(url, names)
+	w.sotwOut <- &cache.PassthroughResponse{Request: w.sotw, DiscoveryResponse: resp, ReturnedResources: now}
+	return true
+}
+
+func (s *store) response(url string, names []string) *discoveryv3.DiscoveryResponse {
+	r := s.types[url]
+	resp := &discoveryv3.DiscoveryResponse{VersionInfo: r.version, TypeUrl: url, ControlPlane: identity(), Resources: make([]*anypb.Any, len(names))}
+	for i, name := range names {
+		resp.Resources[i] = r.entries[name].any
+	}
+	return resp
+}
+
+// absent is the tag of a name that the client was told does not exist.
+const absent = "absent"
+
+func (s *store) respondDelta(st *stream, url string, w *watch) bool {
+	r := s.types[url]
+	had := w.sub.ReturnedResources()
+	resp := &discoveryv3.DeltaDiscoveryResponse{SystemVersionInfo: r.version, TypeUrl: url, ControlPlane: identity()}
+	now := map[string]string{}
+	for _, name := range s.wanted(url, w) {
+		e := r.entries[name]
+		now[name] = s.tag(st, url, name, e)
+		known := had[name]
+		if w.first && url != assignmentURL && known == e.tag {
+			known = now[name] // initial_resource_versions
+		}
+		if known != now[name] || w.forced[name] {
+			resp.Resources = append(resp.Resources, &discoveryv3.Resource{Name: name, Version: e.tag, Resource: e.any})
+		}
+	}
+	gone := map[string]bool{}
+	for name, tag := range had {
+		if _, ok := now[name]; !ok && tag != absent {
+			gone[name] = true
+		}
+	}
+	for name := range w.sub.SubscribedResources() {
+		if r.entries[name] == nil {
+			now[name] = absent
+			if had[name] != absent || w.forced[name] {
+				gone[name] = true
+			}
+		}
+	}
+	resp.RemovedResources = slices.Sorted(maps.Keys(gone))
+	first := w.first && w.sub.IsWildcard()
+	if len(resp.Resources)+len(resp.RemovedResources) == 0 && !first {
+		return false
+	}
+	w.deltaOut <- &cache.DeltaPassthroughResponse{DeltaRequest: w.delta, DeltaDiscoveryResponse: resp, NextVersionMap: now}
+	return true
+}
+
+// CreateWatch implements cache.ConfigWatcher.
+func (s *store) CreateWatch(req *cache.Request, sub cache.Subscription, out chan cache.Response) (func(), error) {
+	return s.create(req, req.GetTypeUrl(), &watch{sotw: req, sub: sub, first: req.GetResponseNonce() == "", sotwOut: out})
+}
+
+// CreateDeltaWatch implements cache.ConfigWatcher.
+func (s *store) CreateDeltaWatch(req *cache.DeltaRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
+	w := &watch{delta: req, sub: sub, deltaOut: out, forced: map[string]bool{}}
+	for _, name := range req.GetResourceNamesSubscribe() {
+		w.forced[name] = true
+	}
+	return s.create(req, req.GetTypeUrl(), w)
+}
+
+func (s *store) create(req any, url string, w *watch) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, ok := s.owners[req]
+	delete(s.owners, req)
+	st := s.streams[key]
+	if !ok || st == nil {
+		return nil, errors.New("a request of no known stream")
+	}
+	if s.types[url] == nil {
+		return nil, nil // a type that is not served: silence, as a server that has nothing for the node
+	}
+	if w.delta != nil {
+		w.first = !st.asked[url]
+	}
+	st.asked[url] = true
+	st.watches[url] = w
+	if s.respond(st, url, w) {
+		return nil, nil
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if st.watches[url] == w {
+			delete(st.watches, url)
+		}
+	}, nil
+}
+
+// Fetch implements cache.ConfigFetcher, for REST and unary calls.
+func (s *store) Fetch(_ context.Context, req *cache.Request) (cache.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.types[req.GetTypeUrl()]
+	if r == nil {
+		return nil, errors.New("this type is not served")
+	}
+	if req.GetVersionInfo() == r.version {
+		return nil, &types.SkipFetchError{}
+	}
+	names := req.GetResourceNames()
+	if len(names) == 0 {
+		names = r.names()
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return r.entries[name] == nil })
+	return &cache.PassthroughResponse{Request: req, DiscoveryResponse: s.response(req.GetTypeUrl(), names)}, nil
+}
