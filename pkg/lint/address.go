@@ -114,17 +114,20 @@ func parseIP(text string) (netip.Addr, bool) {
 	if i := strings.IndexByte(text, 0); i >= 0 {
 		text = text[:i]
 	}
+	text, zone, zoned := strings.Cut(text, "%")
 	ip, err := netip.ParseAddr(text)
-	if err != nil {
+	if err != nil || zoned && ip.Is4() {
 		return netip.Addr{}, false
 	}
-	if zone := ip.Zone(); zone != "" {
-		// glibc (inet6_scopeid_pton): a number for any address, an interface for link-local ones.
-		if _, err := strconv.ParseUint(zone, 10, 32); err == nil {
-			return ip, true
-		}
-		local := ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast()
-		return ip, local && interfaceName.MatchString(zone)
+	if !zoned {
+		return ip, true
 	}
-	return ip, true
+	// glibc (inet6_scopeid_pton): a number for any address, an interface for link-local ones.
+	if _, err := strconv.ParseUint(zone, 10, 32); err != nil {
+		local := ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast()
+		if !local || !interfaceName.MatchString(zone) {
+			return netip.Addr{}, false
+		}
+	}
+	return ip.WithZone(zone), true
 }

@@ -17,7 +17,6 @@ var checks = []Entry{
 	{Rules: ledsRules, Check: ledsChecks},
 	{Rules: dropRules, Check: dropChecks},
 	{Rules: slices.Concat(endpointRules, trafficRules), Check: endpointChecks},
-	{Rules: []string{"locality-weight-sum-overflow"}, Check: localityWeightSums},
 	{Rules: localityRules, Check: localityChecks},
 	{Rules: assignmentRules, Check: assignmentChecks},
 }

@@ -9,18 +9,20 @@ import (
 	"github.com/edsctl/edsctl/pkg/diag"
 )
 
-// host reports what Envoy refuses when it builds a host of the endpoint (upstream_impl.cc, HostDescriptionImplBase and
-// resolveHealthCheckAddress).
+// host reports what Envoy refuses when it builds a host of the endpoint (upstream_impl.cc, HostDescriptionImpl): the
+// address for health checks is resolved first.
 func (w *walk) host(main address) {
 	e := w.end.GetEndpoint()
 	check := e.GetHealthCheckConfig()
+	if check.GetAddress() != nil {
+		w.healthCheckAddress(check)
+	}
 	if check.GetPortValue() != 0 && (main.kind == pipeAddress || main.kind == internalAddress) {
 		w.report(diag.Problem{
 			Rule: "health-check-port-on-non-ip", Path: w.at("endpoint.health_check_config.port_value"),
 			Message: "an endpoint that is a pipe or an internal address has no port for health checks",
 			Envoy:   EnvoySays("Invalid host configuration: non-zero port for non-IP address"),
 		})
-		return
 	}
 	if e.GetAddress().GetSocketAddress().GetNetworkNamespaceFilepath() != "" {
 		w.report(diag.Problem{
@@ -29,12 +31,9 @@ func (w *walk) host(main address) {
 			Envoy:   EnvoySays("Invalid host configuration: hosts cannot specify network namespaces with their address"),
 		})
 	}
-	if check.GetAddress() != nil {
-		w.healthCheckAddress(check, main)
-	}
 }
 
-func (w *walk) healthCheckAddress(check *endpointv3.Endpoint_HealthCheckConfig, main address) {
+func (w *walk) healthCheckAddress(check *endpointv3.Endpoint_HealthCheckConfig) {
 	got := resolve(check.GetAddress())
 	switch {
 	case got.rule != "":
@@ -42,7 +41,7 @@ func (w *walk) healthCheckAddress(check *endpointv3.Endpoint_HealthCheckConfig, 
 			Rule: "health-check-address-malformed", Path: w.at("endpoint.health_check_config.address").Field(got.field),
 			Message: "the address for health checks: " + got.words, Envoy: w.healthCheckSays(got.says),
 		})
-	case (got.kind == pipeAddress || got.kind == internalAddress) && check.GetPortValue() != 0 && (main.kind == ipAddress || w.dns):
+	case (got.kind == pipeAddress || got.kind == internalAddress) && check.GetPortValue() != 0:
 		w.report(diag.Problem{
 			Rule: "health-check-port-over-non-ip-hc-address", Path: w.at("endpoint.health_check_config.port_value"),
 			Message: "Envoy dies of a health check port together with a health check address that is no IP address: remove the port",

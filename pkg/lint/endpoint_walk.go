@@ -62,7 +62,7 @@ func endpointChecks(c *Context, report func(diag.Problem)) {
 		}
 	}
 	w.families.report(&w)
-	w.hostWeightSums()
+	w.weightSumChecks()
 	w.trafficChecks()
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 var trafficRules = []string{
-	"draining-excluded", "endpoint-weight-ignored", "host-weight-sum-overflow", "no-usable-endpoint", "panic-ignores-health", "priority-without-health-source",
+	"draining-excluded", "endpoint-weight-ignored", "host-weight-sum-overflow", "locality-weight-sum-overflow", "no-usable-endpoint", "panic-ignores-health", "priority-without-health-source",
 }
 
 // traffic counts endpoints during the walk, for the rules about where requests go with the health in the file.

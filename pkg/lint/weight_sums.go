@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -47,10 +48,27 @@ func (s *weightSums) add(w *walk, priority uint32, dropped bool) {
 	}
 }
 
-// hostWeightSums reports sums of endpoint weights that are too large (thread_aware_lb_impl.cc,
-// TypedHashLbConfigBase::validateEndpoints; unmarshal_eds.go, parseEndpoints).
-func (w *walk) hostWeightSums() {
+// sumProblem is a problem about the sums of a priority.
+type sumProblem struct {
+	priority uint32
+	diag.Problem
+}
+
+// weightSumChecks reports sums of weights that are too large: Envoy goes priority by priority and looks at the endpoints
+// before the localities (thread_aware_lb_impl.cc, TypedHashLbConfigBase::validateEndpoints).
+func (w *walk) weightSumChecks() {
+	all := append(w.hostWeightSums(), localityWeightSums(w.c)...)
+	slices.SortStableFunc(all, func(a, b sumProblem) int { return cmp.Compare(a.priority, b.priority) })
+	for _, p := range all {
+		w.report(p.Problem)
+	}
+}
+
+// hostWeightSums are the sums of endpoint weights that are too large, for grpc-go those of a locality (unmarshal_eds.go,
+// parseEndpoints).
+func (w *walk) hostWeightSums() []sumProblem {
 	s := &w.sums
+	var out []sumProblem
 	both := map[place]bool{}
 	for _, priority := range slices.Sorted(maps.Keys(s.over)) {
 		at := s.over[priority]
@@ -61,7 +79,7 @@ func (w *walk) hostWeightSums() {
 			both[at] = true
 			p.GRPC = grpcHostSum
 		}
-		w.report(p)
+		out = append(out, sumProblem{priority, p})
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(s.overHere), comparePlaces) {
 		if both[at] {
@@ -69,8 +87,9 @@ func (w *walk) hostWeightSums() {
 		}
 		p := hostSum(at, fmt.Sprintf("the endpoint weights of endpoints[%d] sum up to more than %d", at.group, uint64(maxWeightSum)))
 		p.Envoy.Effect, p.GRPC = new(diag.None), grpcHostSum
-		w.report(p)
+		out = append(out, sumProblem{w.c.Resource.Assignment.GetEndpoints()[at.group].GetPriority(), p})
 	}
+	return out
 }
 
 var grpcHostSum = GRPCSays("sum of weights of endpoints in the same locality exceeds maximum value 4294967295")
@@ -87,12 +106,9 @@ func comparePlaces(a, b place) int {
 	return int(a.index - b.index)
 }
 
-// localityWeightSums reports sums of locality weights of one priority that are too large. Envoy counts distinct
+// localityWeightSums are the sums of locality weights of one priority that are too large. Envoy counts distinct
 // localities with the last weight of each, grpc-go every entry with a weight, in order.
-func localityWeightSums(c *Context, report func(diag.Problem)) {
-	if !c.EndpointsUsed() {
-		return
-	}
+func localityWeightSums(c *Context) []sumProblem {
 	last := map[localityKey]uint64{}
 	envoy, grpc := map[uint32]uint64{}, map[uint32]uint64{}
 	envoyAt, grpcAt := map[uint32]int{}, map[uint32]int{}
@@ -116,14 +132,16 @@ func localityWeightSums(c *Context, report func(diag.Problem)) {
 			delete(envoyAt, p)
 		}
 	}
+	var out []sumProblem
 	for _, p := range slices.Sorted(maps.Keys(grpcAt)) {
 		i, same := envoyAt[p]
 		if same && i != grpcAt[p] {
-			report(localitySum(i, p, envoy[p], true, false))
+			out = append(out, sumProblem{p, localitySum(i, p, envoy[p], true, false)})
 			same = false
 		}
-		report(localitySum(grpcAt[p], p, grpc[p], same, true))
+		out = append(out, sumProblem{p, localitySum(grpcAt[p], p, grpc[p], same, true)})
 	}
+	return out
 }
 
 func setFirst(m map[uint32]int, p uint32, i int) {
