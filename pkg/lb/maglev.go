@@ -67,8 +67,6 @@ type turn struct {
 	count  uint64
 }
 
-const freeEntry = math.MaxUint32
-
 func (t *Table) fill(hosts []Weighted, size uint64) {
 	order := make([]uint32, len(hosts))
 	for i := range order {
@@ -84,18 +82,19 @@ func (t *Table) fill(hosts []Weighted, size uint64) {
 		most = math.Max(most, hosts[h].Weight)
 	}
 	t.entries = make([]uint32, size)
-	for i := range t.entries {
-		t.entries[i] = freeEntry
-	}
+	// Most of the time goes into looking for a free entry near the end. One bit for each keeps that inside the cache.
+	taken := make([]uint64, size/64+1)
 
 	left := size
 	take := func(u *turn) {
 		u.target += most
-		for t.entries[u.next] != freeEntry {
-			u.advance(size)
+		next, skip := u.next, u.skip
+		for taken[next/64]&(1<<(next%64)) != 0 {
+			next = advance(next, skip, size)
 		}
-		t.entries[u.next] = u.host
-		u.advance(size)
+		taken[next/64] |= 1 << (next % 64)
+		t.entries[next] = u.host
+		u.next = advance(next, skip, size)
 		u.count++
 		left--
 	}
@@ -136,11 +135,12 @@ func (t *Table) fill(hosts []Weighted, size uint64) {
 	}
 }
 
-// advance moves to the next entry of the permutation: (offset + skip * n) mod size without the division.
-func (u *turn) advance(size uint64) {
-	if u.next += u.skip; u.next >= size {
-		u.next -= size
+// advance is the next entry of a permutation: (offset + skip * n) mod size without the division.
+func advance(entry, skip, size uint64) uint64 {
+	if entry += skip; entry >= size {
+		return entry - size
 	}
+	return entry
 }
 
 // nextRound is the first round after the given one in which the host is due, in the same double arithmetic.
