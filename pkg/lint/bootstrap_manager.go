@@ -30,7 +30,7 @@ func (b *build) byManager() {
 
 // isDuplicate tells whether an earlier cluster of the bootstrap has the same name.
 func (b *build) isDuplicate() bool {
-	if b.c.Bootstrap == nil || b.c.Cluster.FromFlag {
+	if b.c.Bootstrap == nil || b.c.Cluster == nil || b.c.Cluster.FromFlag {
 		return false
 	}
 	return slices.ContainsFunc(b.c.Bootstrap.Clusters, func(other *eds.Cluster) bool {

@@ -13,10 +13,20 @@ type Entry struct {
 func Checks() []Entry { return checks }
 
 var checks = []Entry{
+	{Rules: responseRules, Check: responseChecks},
+	{Rules: []string{"duration-invalid"}, Check: clusterDurations},
 	{Rules: clusterBuildRules, Check: clusterBuild},
+	{Rules: bootstrapRules, Check: bootstrapChecks},
 	{Rules: ledsRules, Check: ledsChecks},
 	{Rules: dropRules, Check: dropChecks},
-	{Rules: slices.Concat(endpointRules, trafficRules), Check: endpointChecks},
+	{Rules: slices.Concat(endpointRules, trafficRules), Check: withGRPCDNS(endpointChecks)},
 	{Rules: localityRules, Check: localityChecks},
 	{Rules: assignmentRules, Check: assignmentChecks},
+	{Rules: clusterUsageRules, Check: clusterUsageChecks},
+	{Rules: hashRules, Check: hashChecks},
+	{Rules: policyUsageRules, Check: policyUsageChecks},
+	{Rules: policyWeightRules, Check: policyWeightChecks},
+	{Rules: []string{"zone-aware-inactive"}, Check: zoneAware},
+	{Rules: grpcAssignmentRules, Check: withGRPCDNS(grpcAssignmentChecks)},
+	{Rules: []string{"grpc-typed-metadata-invalid"}, Check: grpcMetadata},
 }

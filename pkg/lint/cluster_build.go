@@ -44,10 +44,15 @@ const (
 
 // clusterBuild reports what makes Envoy or gRPC refuse the cluster around the assignment.
 func clusterBuild(c *Context, report func(diag.Problem)) {
-	if c.Cluster == nil || c.Cluster.Message == nil {
-		return
+	m := &clusterv3.Cluster{Name: c.ClusterName()}
+	switch {
+	case c.Cluster != nil && c.Cluster.Message != nil:
+		m = c.Cluster.Message
+	case !c.InLoadAssignment():
+		return // some EDS cluster, of which nothing is known
 	}
-	b := build{c: c, m: c.Cluster.Message, kind: c.ClusterType(), assignment: loadAssignment(c), index: map[string]int{}}
+	b := build{c: c, m: m, kind: c.ClusterType(), index: map[string]int{}}
+	b.assignment = b.loadAssignment()
 	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
 	b.byType()
 	b.byPolicy()
@@ -60,11 +65,11 @@ func clusterBuild(c *Context, report func(diag.Problem)) {
 }
 
 // loadAssignment of the cluster around the resource; nil when there is none.
-func loadAssignment(c *Context) *endpointv3.ClusterLoadAssignment {
-	if c.InLoadAssignment() && !c.Resource.Absent {
-		return c.Resource.Assignment
+func (b *build) loadAssignment() *endpointv3.ClusterLoadAssignment {
+	if b.c.InLoadAssignment() && !b.c.Resource.Absent {
+		return b.c.Resource.Assignment
 	}
-	return c.Cluster.Message.GetLoadAssignment()
+	return b.m.GetLoadAssignment()
 }
 
 // build collects what both clients say about one cluster.

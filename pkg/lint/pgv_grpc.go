@@ -10,6 +10,9 @@ import (
 
 // grpcConstraint is what grpc-go, which knows no constraints, does with what breaks one (unmarshal_eds.go).
 func grpcConstraint(c *Context, rule string, path diag.Path) diag.Override {
+	if o, ok := grpcLogicalDNS(c, rule, path); ok {
+		return o
+	}
 	a := c.Resource.Assignment
 	none := diag.None
 	switch rule {

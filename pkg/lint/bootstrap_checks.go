@@ -1,0 +1,123 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+var bootstrapRules = []string{
+	"drop-overload-in-aggregate", "drop-overload-limit-invalid", "internal-address-needs-extension", "local-cluster-priority",
+}
+
+// bootstrapChecks reports what the bootstrap makes of the assignment.
+func bootstrapChecks(c *Context, report func(diag.Problem)) {
+	if c.Bootstrap == nil || c.Resource.Absent {
+		return
+	}
+	localPriority(c, report)
+	dropLimit(c, report)
+	dropInAggregate(c, report)
+	internalListener(c, report)
+}
+
+// localPriority: upstream_impl.cc, validateEndpoints. A LOGICAL_DNS cluster sets every priority to 0.
+func localPriority(c *Context, report func(diag.Problem)) {
+	name := c.ClusterName()
+	if c.Bootstrap.LocalClusterName == "" || c.Bootstrap.LocalClusterName != name || !c.EndpointsUsed() {
+		return
+	}
+	for i, group := range c.Resource.Assignment.GetEndpoints() {
+		if group.GetPriority() > 0 {
+			report(diag.Problem{Rule: "local-cluster-priority", Path: groupPath(i).Field("priority"),
+				Message: fmt.Sprintf("%q is the local cluster, which may have priority 0 only", name),
+				Envoy:   EnvoySays(fmt.Sprintf("Unexpected non-zero priority for local cluster '%s'.", name))})
+			return
+		}
+	}
+}
+
+const dropLimitKey = "load_balancing_policy.drop_overload_limit"
+
+// dropLimit: parseDropOverloadConfig reads the runtime when it has found one category that is no more than 100 %.
+func dropLimit(c *Context, report func(diag.Problem)) {
+	if len(c.Resource.Assignment.GetPolicy().GetDropOverloads()) == 0 {
+		return
+	}
+	limit, ok := runtimeInteger(c.Bootstrap, dropLimitKey)
+	if ok && limit > 100 {
+		report(diag.Problem{Rule: "drop-overload-limit-invalid", Path: diag.Path{}.Field("policy.drop_overloads"),
+			Message: fmt.Sprintf("runtime key %s is %d, more than 100", dropLimitKey, limit),
+			Envoy:   EnvoySays(fmt.Sprintf("%s runtime key config %d is invalid. The valid range is 0~100", dropLimitKey, limit))})
+	}
+}
+
+// runtimeInteger is the value of a key in the static layers, the last of which wins. A key may be written with dots or
+// as nested objects. Envoy reads a number, also in a string, and cuts it off (runtime_impl.cc, parseEntryDoubleValue).
+func runtimeInteger(b *eds.Bootstrap, key string) (uint64, bool) {
+	for _, layer := range slices.Backward(b.StaticLayers) {
+		if v := runtimeValue(layer, key); v != nil {
+			f := v.GetNumberValue()
+			if text, ok := v.GetKind().(*structpb.Value_StringValue); ok {
+				f, _ = strconv.ParseFloat(text.StringValue, 64) // what is no number is 0, within any limit
+			}
+			return uint64(max(f, 0)), f >= 0 && !math.IsNaN(f)
+		}
+	}
+	return 0, false
+}
+
+func runtimeValue(layer *structpb.Struct, key string) *structpb.Value {
+	if v, ok := layer.GetFields()[key]; ok && v.GetStructValue() == nil {
+		return v
+	}
+	for prefix := range layer.GetFields() {
+		rest, ok := strings.CutPrefix(key, prefix+".")
+		if inner := layer.GetFields()[prefix].GetStructValue(); ok && inner != nil {
+			if v := runtimeValue(inner, rest); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// dropInAggregate: the router asks the cluster of the route only (router.cc, checkDropOverload).
+func dropInAggregate(c *Context, report func(diag.Problem)) {
+	drops := c.Resource.Assignment.GetPolicy().GetDropOverloads()
+	if len(drops) == 0 || c.Cluster == nil {
+		return
+	}
+	for _, other := range c.Bootstrap.Clusters {
+		if slices.Contains(eds.AggregateMembers(other.Message), c.ClusterName()) {
+			report(diag.Problem{Rule: "drop-overload-in-aggregate", Path: diag.Path{}.Field("policy.drop_overloads"),
+				Message: fmt.Sprintf("requests that come through the aggregate cluster %q are not dropped", other.Message.GetName())})
+			return
+		}
+	}
+}
+
+// internalListener: connections to an internal address need the extension, or fail.
+func internalListener(c *Context, report func(diag.Problem)) {
+	if c.Bootstrap.HasInternalListener || !c.EndpointsUsed() {
+		return
+	}
+	for i, group := range c.Resource.Assignment.GetEndpoints() {
+		for j, end := range group.GetLbEndpoints() {
+			address := end.GetEndpoint().GetAddress()
+			if _, ok := address.GetAddress().(*corev3.Address_EnvoyInternalAddress); ok {
+				report(diag.Problem{Rule: "internal-address-needs-extension", Path: endpointPath(i, j).Field("endpoint.address.envoy_internal_address"),
+					Message: fmt.Sprintf("listener %q is reached only with the bootstrap extension envoy.bootstrap.internal_listener", address.GetEnvoyInternalAddress().GetServerListenerName())})
+				return
+			}
+		}
+	}
+}
