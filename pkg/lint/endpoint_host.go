@@ -17,6 +17,7 @@ func (w *walk) host(main address) {
 	if check.GetAddress() != nil {
 		w.healthCheckAddress(check)
 	}
+	w.scopedHealthCheck(check, main)
 	if check.GetPortValue() != 0 && (main.kind == pipeAddress || main.kind == internalAddress) {
 		w.report(diag.Problem{
 			Rule: "health-check-port-on-non-ip", Path: w.at("endpoint.health_check_config.port_value"),
@@ -50,6 +51,29 @@ func (w *walk) healthCheckAddress(check *endpointv3.Endpoint_HealthCheckConfig) 
 	}
 }
 
+// scopedHealthCheck reports a health check port together with a scoped IPv6 address, which Envoy refused before 1.38
+// (network/utility.cc, getAddressWithPort).
+func (w *walk) scopedHealthCheck(check *endpointv3.Endpoint_HealthCheckConfig, main address) {
+	if w.c.EnvoyVersion >= 38 || check.GetPortValue() == 0 {
+		return
+	}
+	if check.GetAddress() != nil {
+		main = resolve(check.GetAddress())
+	}
+	zone := main.ip.Addr().Zone()
+	if zone == "" {
+		return
+	}
+	if zone == "lo" {
+		zone = "1" // Linux gives the loopback interface this index
+	}
+	w.report(diag.Problem{
+		Rule: "health-check-address-malformed", Path: w.at("endpoint.health_check_config.port_value"),
+		Message: fmt.Sprintf("before Envoy 1.38 there may be no health check port for %s, an IPv6 address with a zone", main.ip.Addr()),
+		Envoy:   w.healthCheckSays(fmt.Sprintf("invalid ipv6 address '%s'", main.ip.Addr().WithZone(zone))),
+	})
+}
+
 // healthCheckSays is Envoy's text: a DNS cluster finds out in the callback of its resolver, which ends the process.
 func (w *walk) healthCheckSays(text string) diag.Override {
 	if w.dns {
@@ -63,7 +87,7 @@ func (w *walk) fields() {
 	if w.end.GetEndpoint().GetHostname() != "" && !w.dns {
 		w.advise("hostname-in-eds", "endpoint.hostname", "a hostname is not resolved: it is for host rewriting, SNI and health checks; names belong in a STRICT_DNS cluster")
 	}
-	if w.end.GetEndpoint().GetObservabilityName() != "" {
+	if w.end.GetEndpoint().GetObservabilityName() != "" && w.c.EnvoyVersion >= 39 { // an unknown field before
 		w.advise("observability-name", "endpoint.observability_name", "observability_name is used by Envoy 1.39 and later, in EDS and STATIC clusters")
 	}
 	switch health := w.end.GetHealthStatus(); {

@@ -73,6 +73,8 @@ var exceptions = map[string]string{
 	"cluster/logical-dns-health-check-dns bootstrap ":           validateMode,
 	"cluster/health-check-internal bootstrap ":                  validateMode,
 	"case/21-broken-pb.pb bootstrap ":                           "a bootstrap without clusters, so no assignment to judge",
+	"realworld/073.json bootstrap ":                             notModelled,
+	"realworld/095.yaml bootstrap ":                             notModelled,
 	"cluster/eds-path-missing bootstrap ":                       otherHost,
 	"cluster/eds-path-missing cds ":                             otherHost,
 	"cluster/eds-path-deprecated bootstrap ":                    otherHost,
@@ -81,6 +83,7 @@ var exceptions = map[string]string{
 
 const (
 	validateMode = "the verdict is that of a running Envoy, --mode validate answers otherwise"
+	notModelled  = "accept speaks of assignments and clusters, not of all that a bootstrap holds"
 	otherHost    = "the file may exist where Envoy runs: eds-path-not-found is never a verdict"
 )
 
@@ -105,6 +108,7 @@ func TestVectors(t *testing.T) {
 			fmt.Fprintf(&golden, "%-36s checked %4d  agree %4d  excepted %2d  not run %3d\n", filepath.Base(name), sum.checked, sum.agreed, sum.excepted, sum.notRun)
 		}
 	}
+	compareVersions(t, files, &golden)
 	compareGolden(t, filepath.Join(vectors, "..", "checked.golden"), golden.String())
 }
 
@@ -142,23 +146,28 @@ func compareEntry(t *testing.T, e *vectorEntry, sum *tally) {
 	for i := range e.Observed {
 		o := &e.Observed[i]
 		for _, source := range o.Source {
-			in, reason := vectorInput(e, o, source)
-			if reason != "" {
-				sum.notRun++
-				continue
-			}
-			if exceptions[e.ID+" "+source+" "+o.Cluster] != "" {
-				sum.excepted++
-				continue
-			}
-			sum.checked++
-			if problem := in.compare(e, o); problem != "" {
-				t.Errorf("%s by %s (%s): %s", e.ID, source, o.Cluster, problem)
-				continue
-			}
-			sum.agreed++
+			compareSource(t, e, o, source, validate.NewestEnvoy, sum)
 		}
 	}
+}
+
+func compareSource(t *testing.T, e *vectorEntry, o *vectorObservation, source string, version int, sum *tally) {
+	in, reason := vectorInput(e, o, source)
+	if reason != "" {
+		sum.notRun++
+		return
+	}
+	if exceptions[e.ID+" "+source+" "+o.Cluster] != "" {
+		sum.excepted++
+		return
+	}
+	in.loader.EnvoyVersion, in.options.EnvoyVersion = version, version
+	sum.checked++
+	if problem := in.compare(e, o); problem != "" {
+		t.Errorf("%s by %s (%s) on 1.%d: %s", e.ID, source, o.Cluster, version, problem)
+		return
+	}
+	sum.agreed++
 }
 
 var verdictWords = map[string]diag.VerdictKind{
@@ -209,6 +218,9 @@ func compareMessages(got, want string) string {
 	g, w := normal(got), normal(want)
 	if w == "" {
 		return "" // a NACK that was cut before the reason
+	}
+	if strings.Contains(got, "<dump>") && strings.HasPrefix(w, g) {
+		return "" // before 1.37 nothing marks the dump
 	}
 	if strings.Contains(w, "near <pos>: ") && strings.Contains(g, "near <pos>: ") {
 		g, w = readerPart(g), readerPart(w)
