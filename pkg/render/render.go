@@ -31,8 +31,10 @@ func (v *Validation) count() (counts [diag.Error + 1]int) {
 
 // Options say how a format is written; the formats for machines do not look at them.
 type Options struct {
-	Color   bool
-	Version string // of edsctl, for formats that name the tool
+	Color bool
+	// Terminal: the output is a terminal, which shows bars and charts.
+	Terminal bool
+	Version  string // of edsctl, for formats that name the tool
 }
 
 type validationFormat struct {

@@ -1,0 +1,174 @@
+// Package assertion evaluates CEL expressions over simulation results: the fields of the JSON output by their names, and
+// share(SELECTOR), the share of the endpoints that a selector picks. The CEL environment is made when the first expression
+// is compiled, so that a program that only links this package pays nothing.
+package assertion
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/ext"
+
+	"github.com/edsctl/edsctl/pkg/selector"
+	"github.com/edsctl/edsctl/pkg/simulate"
+)
+
+// shareFunction is the name of the function that adds up the shares of a selection.
+const shareFunction = "share"
+
+// Assertion is a compiled expression.
+type Assertion struct {
+	text string
+	ast  *cel.Ast
+}
+
+// Compile parses and checks expressions. An error names the expression and what is wrong in it.
+func Compile(texts []string) ([]*Assertion, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	env, err := environment(func(ref.Val) ref.Val { return types.NewErr("share cannot be used here") })
+	if err != nil {
+		return nil, err
+	}
+	var out []*Assertion
+	for _, text := range texts {
+		ast, issues := env.Compile(text)
+		if err := issues.Err(); err != nil {
+			return nil, fmt.Errorf("assertion %q: %s", text, plain(err))
+		}
+		if !ast.OutputType().IsExactType(cel.BoolType) && !ast.OutputType().IsExactType(cel.DynType) {
+			return nil, fmt.Errorf("assertion %q: is a %s, not true or false", text, ast.OutputType())
+		}
+		out = append(out, &Assertion{text: text, ast: ast})
+	}
+	return out, nil
+}
+
+// String is the expression as written.
+func (a *Assertion) String() string { return a.text }
+
+// environment declares the fields of a result as dynamic values, and share.
+func environment(share func(ref.Val) ref.Val) (*cel.Env, error) {
+	options := []cel.EnvOption{
+		ext.Strings(), ext.Math(), cel.CrossTypeNumericComparisons(true),
+		cel.Function(shareFunction, cel.Overload("share_string", []*cel.Type{cel.StringType}, cel.DoubleType, cel.UnaryBinding(share))),
+	}
+	for _, name := range fieldNames() {
+		options = append(options, cel.Variable(name, cel.DynType))
+	}
+	return cel.NewEnv(options...)
+}
+
+// fieldNames are the fields of a result.
+func fieldNames() []string {
+	return []string{"name", "file", "line", "client", "cluster", "api_version", "policy", "verdict", "message", "method", "notes",
+		"dropped", "drops", "unavailable", "panic", "zone_aware", "subset", "priorities", "endpoints", "keys", "rps", "sample", "steps"}
+}
+
+// Outcome is what an assertion came to.
+type Outcome struct {
+	Assertion *Assertion
+	Holds     bool
+	// Values are the parts of a false assertion with their values, the inner ones first: share("zone=a") = 0.7.
+	Values []string
+}
+
+// Evaluate applies assertions to a result. Errors: an expression cannot be computed, for instance because a selector
+// matches nothing.
+func Evaluate(assertions []*Assertion, r *simulate.Result) ([]Outcome, error) {
+	if len(assertions) == 0 {
+		return nil, nil
+	}
+	env, err := environment(func(arg ref.Val) ref.Val { return share(r, arg) })
+	if err != nil {
+		return nil, err
+	}
+	fields, err := fieldsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	var out []Outcome
+	for _, a := range assertions {
+		outcome, err := a.evaluate(env, fields)
+		if err != nil {
+			return nil, fmt.Errorf("assertion %q: %s", a.text, plain(err))
+		}
+		out = append(out, outcome)
+	}
+	return out, nil
+}
+
+func (a *Assertion) evaluate(env *cel.Env, fields map[string]any) (Outcome, error) {
+	program, err := env.Program(a.ast, cel.EvalOptions(cel.OptTrackState))
+	if err != nil {
+		return Outcome{}, err
+	}
+	value, details, err := program.Eval(fields)
+	if err != nil {
+		return Outcome{}, err
+	}
+	holds, ok := value.Value().(bool)
+	if !ok {
+		return Outcome{}, fmt.Errorf("is %v, not true or false", value.Value())
+	}
+	out := Outcome{Assertion: a, Holds: holds}
+	if !holds {
+		out.Values = explain(a.ast, details)
+	}
+	return out, nil
+}
+
+func share(r *simulate.Result, arg ref.Val) ref.Val {
+	text, ok := arg.Value().(string)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(arg)
+	}
+	s, err := selector.Parse(text)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	sum, err := r.Share(s)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Double(sum)
+}
+
+// fieldsOf is a result as the JSON output has it. Fields that are left out there are null, so that an expression can ask
+// for them.
+func fieldsOf(r *simulate.Result) (map[string]any, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	for _, name := range fieldNames() {
+		if _, ok := fields[name]; !ok {
+			fields[name] = nil
+		}
+	}
+	return fields, nil
+}
+
+// plain is CEL's error without the picture below it.
+func plain(err error) string {
+	var lines []string
+	for _, line := range strings.Split(err.Error(), "\n") {
+		if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "|") {
+			lines = append(lines, strings.TrimPrefix(trimmed, "ERROR: <input>:"))
+		}
+	}
+	if len(lines) == 0 {
+		return errors.New("cannot be computed").Error()
+	}
+	return strings.Join(lines, "; ")
+}
