@@ -55,7 +55,17 @@ func errFindings() error { return &codeError{code: exitFindings} }
 func errUnanswered(err error) error { return &codeError{exitUnanswered, err} }
 
 // usageError marks a mistake of the user: a command line, a variable or a configuration file that cannot be.
-func usageError(err error) error { return &codeError{exitUsage, err} }
+// Of joined errors each becomes one.
+func usageError(err error) error {
+	if _, joined := err.(interface{ Unwrap() []error }); !joined {
+		return &codeError{exitUsage, err}
+	}
+	var errs []error
+	for _, e := range leaves(err) {
+		errs = append(errs, &codeError{exitUsage, e})
+	}
+	return errors.Join(errs...)
+}
 
 // usagef is usageError with a text, in the form "<what>: <why>".
 func usagef(format string, args ...any) error { return usageError(fmt.Errorf(format, args...)) }

@@ -73,12 +73,25 @@ func exitCodesHelp() string {
 	return b.String()
 }
 
-// flagNames lists the flags of all commands that a test picks, sorted.
-func flagNames(root *cobra.Command, pick func(*pflag.Flag) bool) []string {
+// settableFlags lists the flags of all commands that have a variable, sorted.
+func settableFlags(root *cobra.Command) []string {
+	return flagNames(root, func(*cobra.Command) bool { return true })
+}
+
+// projectFlags lists those that a project's file may set: it comes with somebody's repository, so it does not decide
+// which servers are talked to and how.
+func projectFlags(root *cobra.Command) []string {
+	return flagNames(root, func(cmd *cobra.Command) bool { return cmd.GroupID != groupLive })
+}
+
+func flagNames(root *cobra.Command, of func(*cobra.Command) bool) []string {
 	seen := map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		each := func(f *pflag.Flag) { seen[f.Name] = seen[f.Name] || pick(f) }
+		if !of(cmd) {
+			return
+		}
+		each := func(f *pflag.Flag) { seen[f.Name] = seen[f.Name] || hasEnv(f) }
 		cmd.Flags().VisitAll(each)
 		cmd.PersistentFlags().VisitAll(each)
 		for _, sub := range cmd.Commands() {
@@ -87,8 +100,8 @@ func flagNames(root *cobra.Command, pick func(*pflag.Flag) bool) []string {
 	}
 	walk(root)
 	var names []string
-	for name, picked := range seen {
-		if picked {
+	for name, settable := range seen {
+		if settable {
 			names = append(names, name)
 		}
 	}
@@ -103,7 +116,7 @@ func environmentHelp(root *cobra.Command) string {
 A repeatable flag takes a comma separated list. Flags that make a command write have no variable.
 
 `)
-	for _, name := range flagNames(root, hasEnv) {
+	for _, name := range settableFlags(root) {
 		fmt.Fprintf(&b, "  %-30s --%s\n", envName(name), name)
 	}
 	b.WriteString(`

@@ -69,7 +69,7 @@ func (t *textWriter) snippet(f *diag.Finding) string {
 	number := strconv.Itoa(f.Span.Start.Line)
 	bar := t.paint("|", blue)
 	text, marks := markedLine(line, f.Span)
-	t.printf("  %s %s %s\n", t.paint(number, blue), bar, text)
+	t.printf("  %s %s%s\n", t.paint(number, blue), bar, strings.TrimRight(" "+text, " "))
 	t.printf("  %s %s %s\n", strings.Repeat(" ", len(number)), bar, t.paint(marks, bold, green))
 	return indent
 }
