@@ -54,6 +54,7 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	root.AddCommand(
 		newValidateCmd(env),
 		newFetchCmd(env),
+		newServeCmd(env),
 		newRulesCmd(env),
 		newVersionCmd(env),
 		newCompletionCmd(env),

@@ -62,7 +62,7 @@ func build(list []Assignment) (map[string]*resources, error) {
 	}
 	for _, a := range list {
 		name := a.Message.GetClusterName()
-		cluster := clusterOf(a)
+		cluster := a.ServedCluster()
 		for url, m := range map[string]proto.Message{
 			assignmentURL: a.Message, clusterURL: cluster, listenerURL: listenerOf(name), routeURL: routeOf(name, cluster.GetName()),
 		} {
@@ -126,8 +126,8 @@ func ads() *corev3.ConfigSource {
 	}
 }
 
-// clusterOf is the cluster to go with an assignment.
-func clusterOf(a Assignment) *clusterv3.Cluster {
+// ServedCluster is the cluster that is served with an assignment.
+func (a Assignment) ServedCluster() *clusterv3.Cluster {
 	name := a.Message.GetClusterName()
 	c := &clusterv3.Cluster{Name: name, ConnectTimeout: durationpb.New(time.Second)}
 	if a.Cluster != nil {

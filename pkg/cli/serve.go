@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/render"
+	"github.com/edsctl/edsctl/pkg/xds/serve"
+)
+
+type serveOptions struct {
+	inputOptions
+	profile
+	listen              string
+	cert, key, clientCA string
+	force, noWatch      bool
+	output              string
+}
+
+func newServeCmd(env *Env) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve PATH...",
+		Short: "Serve assignments to local Envoys and gRPC clients",
+		Long: `Serve the assignments in files and directories as a management server: state of the world and delta, EDS and ADS,
+unary calls and REST, all on one port. Each assignment gets a cluster, and for gRPC clients a listener and a route
+(xds:///NAME), so that the clients need nothing else.
+
+The files are watched. What changes is pushed if it validates; what does not is kept back, with the reason, and the
+last good version stays. Clients, what they accept and what they refuse are told as it happens. Ctrl-C ends it with 0.`,
+		Example: `  edsctl serve eds.yaml
+  edsctl serve --listen 127.0.0.1:18000 --cert server.pem --key server.key --client-ca ca.pem clusters/
+  edsctl serve --client grpc -o ndjson eds.yaml`,
+		GroupID: groupLive,
+		Args:    atLeastOne("path"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runServe(cmd, env, &o, args) },
+	}
+	o.inputOptions.bind(cmd)
+	o.profile.bind(cmd, "input-format", "input-shape", "api-version", "client", "envoy-version")
+	fs := cmd.Flags()
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:18000", "address to listen on; port 0 takes a free one")
+	fs.StringVar(&o.cert, "cert", "", "file with the server's certificate; without it there is no TLS")
+	fs.StringVar(&o.key, "key", "", "file with the key of the certificate")
+	fs.StringVar(&o.clientCA, "client-ca", "", "file with the certificates that must have signed those of clients")
+	fs.BoolVar(&o.force, "force", false, "push also what a client would refuse")
+	fs.BoolVar(&o.noWatch, "no-watch", false, "do not watch the files")
+	outputVar(cmd, &o.output, render.ServeFormats())
+	return cmd
+}
+
+func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) error {
+	cfg, err := o.tlsConfig()
+	if err != nil {
+		return err
+	}
+	show := &serveLog{env: env, format: o.output, options: render.Options{Color: useColor(cmd, env, env.Stdout)}}
+	server := serve.New(serve.Options{TLS: cfg, Log: show.event})
+	source := newServeSource(env, o, args)
+	ctx := cmd.Context()
+	first, err := source.load(ctx)
+	if err != nil {
+		return err
+	}
+	if len(first.Served) == 0 && len(first.Kept) == 0 {
+		return fmt.Errorf("serve: no assignment found in %s", quotedNames(args))
+	}
+	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %q: %w", o.listen, errors.Unwrap(err))
+	}
+	if err := server.Set(source.assignments()); err != nil {
+		return err
+	}
+	first.Address, first.TLS = lis.Addr().String(), cfg != nil
+	show.state(first)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan error, 1)
+	go func() {
+		if o.noWatch {
+			watched <- nil
+			return
+		}
+		err := serve.WatchFiles(ctx, source.paths(), func() {}, func() {
+			if next, err := source.load(ctx); err != nil {
+				show.state(render.ServeState{Problem: err.Error()})
+			} else if next.Changed() {
+				if err := server.Set(source.assignments()); err != nil {
+					next.Problem = err.Error()
+				}
+				show.state(next)
+			}
+		})
+		if err != nil {
+			cancel()
+		}
+		watched <- err
+	}()
+	err = server.Serve(ctx, lis)
+	cancel()
+	return errors.Join(err, <-watched, show.failed())
+}
+
+// tlsConfig is nil for plaintext.
+func (o *serveOptions) tlsConfig() (*tls.Config, error) {
+	if o.cert == "" && o.key == "" {
+		if o.clientCA != "" {
+			return nil, usagef("--client-ca needs --cert and --key")
+		}
+		return nil, nil
+	}
+	if o.cert == "" || o.key == "" {
+		return nil, usagef("--cert and --key belong together")
+	}
+	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's certificate: %w", err)
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	if o.clientCA != "" {
+		pem, err := os.ReadFile(o.clientCA)
+		if err != nil {
+			return nil, fmt.Errorf("read the clients' CA certificate: %w", err)
+		}
+		cfg.ClientCAs = x509.NewCertPool()
+		if !cfg.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("read the clients' CA certificate: %q holds no PEM certificate", o.clientCA)
+		}
+		cfg.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return cfg, nil
+}
+
+// serveLog writes what happens to standard output, one line an event.
+type serveLog struct {
+	env     *Env
+	format  string
+	options render.Options
+	mu      sync.Mutex
+	err     error // the first of writing
+}
+
+func (l *serveLog) event(ev serve.Event) {
+	l.write(func() error { return render.ServeEvent(l.env.Stdout, l.format, &ev, l.options) })
+}
+
+func (l *serveLog) state(s render.ServeState) {
+	l.write(func() error { return render.ServeChange(l.env.Stdout, l.format, &s, l.options) })
+}
+
+func (l *serveLog) write(f func() error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := f(); err != nil && l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *serveLog) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
