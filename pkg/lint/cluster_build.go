@@ -55,10 +55,12 @@ func clusterBuild(c *Context, report func(diag.Problem)) {
 	b.assignment = b.loadAssignment()
 	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
 	b.byType()
-	b.byPolicy()
-	b.bySource()
-	b.byManager()
-	b.byGRPC()
+	if c.Cluster != nil {
+		b.byPolicy()
+		b.bySource()
+		b.byManager()
+		b.byGRPC()
+	}
 	for _, p := range b.problems {
 		report(p)
 	}

@@ -85,3 +85,13 @@ func (b *build) grpcIf(known bool, rule string, at diag.Path, message, says stri
 	}
 	b.grpc(diag.Reject, stage, rule, at, message, says)
 }
+
+// GRPCReads tells whether gRPC looks at the assignment at all: not at the load_assignment of an EDS or aggregate
+// cluster (grpc-eds.md 4.1).
+func (c *Context) GRPCReads() bool {
+	if !c.InLoadAssignment() || c.Cluster == nil {
+		return true
+	}
+	kind := c.ClusterType()
+	return kind != TypeEDS && kind != TypeAggregate
+}

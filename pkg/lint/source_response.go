@@ -154,8 +154,11 @@ func (d *delivery) names() {
 		return
 	}
 	name := got // as the stream takes it
-	if d.r.Index < len(d.r.Names) {
+	switch {
+	case d.r.Index < len(d.r.Names):
 		name = d.r.Names[d.r.Index]
+	case d.c.Source == eds.FromDelta && d.want != "":
+		name = d.want // a delta response names its resources: that of a bare assignment is the one that was asked for
 	}
 	if d.r.Wrapped && d.c.Source == eds.FromSotW && (name != d.want && d.want != "" || d.want == "" && name != got) {
 		d.report(diag.Problem{Rule: "sotw-wrapper-empty-name", Path: root(), Message: fmt.Sprintf("the wrapper's name is %q: Envoy goes by it, so the resource is not delivered as %q", name, cmp.Or(d.want, got))})

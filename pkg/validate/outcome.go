@@ -24,6 +24,9 @@ func rule(c *lint.Context, problems []produced) []ruled {
 		for _, client := range diag.Clients {
 			r.outcomes[client] = outcome(c, client, &r, facts[client])
 		}
+		if !c.GRPCReads() && !aboutSurroundings(p.Path) {
+			r.outcomes[diag.GRPC] = diag.Outcome{Stage: "-"}
+		}
 		if !r.rule.Departs && r.outcomes[diag.Envoy].Effect == diag.None && r.outcomes[diag.GRPC].Effect == diag.None {
 			continue
 		}
