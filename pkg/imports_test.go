@@ -41,7 +41,7 @@ var directions = []direction{
 	{"pkg/lb/envoy", []string{"pkg/lb"}, "a client's algorithms work on plain structs"},
 	{"pkg/lb/grpc", []string{"pkg/lb"}, "a client's algorithms work on plain structs"},
 	{"pkg/lint", []string{"pkg/diag", "pkg/eds", "pkg/lb/...", "pkg/simulate"}, "a check sees one resource; the pipeline around it is validate"},
-	{"pkg/render", []string{"pkg/author", "pkg/config", "pkg/diag", "pkg/diff", "pkg/eds", "pkg/lint", "pkg/simulate", "pkg/validate", "pkg/xds"}, "output decides nothing, so it needs no readers"},
+	{"pkg/render", []string{"pkg/author", "pkg/config", "pkg/diag", "pkg/diff", "pkg/eds", "pkg/lint", "pkg/simulate", "pkg/validate", "pkg/xds/..."}, "output decides nothing, so it needs no readers"},
 	{"pkg/selector", []string{"pkg/diag"}, "a selector works on plain values"},
 	{"pkg/simulate", []string{"pkg/diag", "pkg/eds", "pkg/lb/...", "pkg/selector"}, "whether a client accepts is told to it, so that lint may ask for shares"},
 	{"pkg/validate", []string{"pkg/diag", "pkg/document", "pkg/eds", "pkg/lint"}, "a report is data; render writes it"},
