@@ -24,7 +24,7 @@ func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document
 	d := r.newDecoder(p.where)
 	d.typed = true
 	d.skip = "load_assignment"
-	d.message(n, c.Message.ProtoReflect())
+	d.message(n, c.Message)
 	for _, problem := range d.problems {
 		if p.version != V3 && problem.Rule == "unknown-field" {
 			continue // a field of the older API, which Envoy refuses as a whole

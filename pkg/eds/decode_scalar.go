@@ -7,57 +7,82 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
-// hexNumbersSince is the first minor version of Envoy whose reader takes numbers in strings in floating point.
+// floatStringsSince is the first minor version of Envoy whose reader takes numbers in strings in floating point.
 const floatStringsSince = 37
 
-// scalar reads a value of a field that is no message; ok is false when nothing is to be set.
-func (d *decoder) scalar(v value, fd protoreflect.FieldDescriptor) (protoreflect.Value, bool) {
+// scalar writes a value of a field that is no message.
+func (d *decoder) scalar(v value, fd protoreflect.FieldDescriptor) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
-		s, ok := d.stringValue(v)
-		return protoreflect.ValueOfString(s), ok
+		if s, ok := d.stringValue(v); ok {
+			d.out = protowire.AppendTag(d.out, fd.Number(), protowire.BytesType)
+			d.out = protowire.AppendString(d.out, s)
+		}
 	case protoreflect.BytesKind:
-		return d.bytesValue(v)
+		if b, ok := d.bytesValue(v); ok {
+			d.out = protowire.AppendTag(d.out, fd.Number(), protowire.BytesType)
+			d.out = protowire.AppendBytes(d.out, b)
+		}
 	case protoreflect.BoolKind:
-		b, ok := d.boolValue(v)
-		return protoreflect.ValueOfBool(b), ok
+		if b, ok := d.boolValue(v); ok {
+			d.varint(fd, protowire.EncodeBool(b))
+		}
 	case protoreflect.EnumKind:
-		return d.enumValue(v, fd.Enum())
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		i, ok := d.uintValue(v, math.MaxUint32)
-		return protoreflect.ValueOfUint32(uint32(i)), ok //nolint:gosec // bounded above
-	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		i, ok := d.uintValue(v, math.MaxUint64)
-		return protoreflect.ValueOfUint64(i), ok
-	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
-		i, ok := d.intValue(v, math.MinInt32, math.MaxInt32)
-		return protoreflect.ValueOfInt32(int32(i)), ok //nolint:gosec // bounded above
-	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		i, ok := d.intValue(v, math.MinInt64, math.MaxInt64)
-		return protoreflect.ValueOfInt64(i), ok
+		if i, ok := d.enumValue(v, fd.Enum()); ok {
+			d.varint(fd, uint64(int64(i))) //nolint:gosec // as the wire has negative enums
+		}
+	case protoreflect.Uint32Kind:
+		if i, ok := d.uintValue(v, math.MaxUint32); ok {
+			d.varint(fd, i)
+		}
+	case protoreflect.Uint64Kind:
+		if i, ok := d.uintValue(v, math.MaxUint64); ok {
+			d.varint(fd, i)
+		}
+	case protoreflect.Int32Kind:
+		if i, ok := d.intValue(v, math.MinInt32, math.MaxInt32); ok {
+			d.varint(fd, uint64(i)) //nolint:gosec // as the wire has negative numbers
+		}
+	case protoreflect.Int64Kind:
+		if i, ok := d.intValue(v, math.MinInt64, math.MaxInt64); ok {
+			d.varint(fd, uint64(i)) //nolint:gosec // as the wire has negative numbers
+		}
 	case protoreflect.FloatKind:
-		f, ok := d.floatValue(v, true)
-		return protoreflect.ValueOfFloat32(float32(f)), ok
+		if f, ok := d.floatValue(v, true); ok {
+			d.out = protowire.AppendTag(d.out, fd.Number(), protowire.Fixed32Type)
+			d.out = protowire.AppendFixed32(d.out, math.Float32bits(float32(f)))
+		}
 	case protoreflect.DoubleKind:
-		f, ok := d.floatValue(v, false)
-		return protoreflect.ValueOfFloat64(f), ok
+		if f, ok := d.floatValue(v, false); ok {
+			d.out = protowire.AppendTag(d.out, fd.Number(), protowire.Fixed64Type)
+			d.out = protowire.AppendFixed64(d.out, math.Float64bits(f))
+		}
+	default: // kinds that no message of the API that edsctl models has
+		d.skipValue(v.node)
 	}
-	return protoreflect.Value{}, false
 }
 
-// field is the name of the field being read, as written, for messages.
-func (d *decoder) field() string {
+// varint writes a field of wire type 0.
+func (d *decoder) varint(fd protoreflect.FieldDescriptor, x uint64) {
+	d.out = protowire.AppendTag(d.out, fd.Number(), protowire.VarintType)
+	d.out = protowire.AppendVarint(d.out, x)
+}
+
+// fieldName is the name of the field being read, as written, for messages.
+func (d *decoder) fieldName() string {
 	if len(d.frames) == 0 {
 		return "the value"
 	}
-	return fmt.Sprintf("%q", d.frames[len(d.frames)-1].written)
+	return fmt.Sprintf("%q", d.frames[len(d.frames)-1].written())
 }
 
 func (d *decoder) stringValue(v value) (string, bool) {
@@ -65,14 +90,14 @@ func (d *decoder) stringValue(v value) (string, bool) {
 		if v.plain && v.text != v.raw { // a hexadecimal or octal number that is passed on in decimal
 			d.add(d.problem(v.node, "json-lenient", "Envoy reads %s as a number and uses the string %q", v.raw, v.text))
 		}
-		return v.text, true
+		return d.validText(v), true
 	}
 	if v.plain && (v.kind == jsonBool || v.kind == jsonNumber) {
 		what := "a number"
 		if v.kind == jsonBool {
 			what = "a boolean"
 		}
-		p := d.problem(v.node, "yaml-scalar-type", "%s must be a string, and %s without quotes is %s for Envoy", d.field(), v.raw, what)
+		p := d.problem(v.node, "yaml-scalar-type", "%s must be a string, and %s without quotes is %s for Envoy", d.fieldName(), v.raw, what)
 		p.Hint = fmt.Sprintf("put it in quotes: %q", v.raw)
 		p.Envoy.Message = d.jsonText(fmt.Sprintf(`unexpected character: '%s'; expected '"'`, v.first()))
 		d.hardProblem(p)
@@ -82,18 +107,36 @@ func (d *decoder) stringValue(v value) (string, bool) {
 	return "", false
 }
 
-func (d *decoder) bytesValue(v value) (protoreflect.Value, bool) {
+// validText is the text of a string as Envoy keeps it: a byte that is no UTF-8 becomes a blank on its way through JSON.
+func (d *decoder) validText(v value) string {
+	if utf8.ValidString(v.text) {
+		return v.text
+	}
+	d.add(d.problem(v.node, "invalid-utf8", "%s holds bytes that are no UTF-8: Envoy puts blanks in their place", d.fieldName()))
+	var b strings.Builder
+	for s := v.text; s != ""; {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 {
+			r = ' '
+		}
+		b.WriteRune(r)
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func (d *decoder) bytesValue(v value) ([]byte, bool) {
 	s, ok := d.stringValue(v)
 	if !ok {
-		return protoreflect.Value{}, false
+		return nil, false
 	}
 	s = strings.TrimRight(s, "=")
 	b, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(s))
 	if err != nil {
-		d.typeError(v.node, d.field()+" must be base64", "corrupt base64")
-		return protoreflect.Value{}, false
+		d.typeError(v.node, d.fieldName()+" must be base64", "corrupt base64")
+		return nil, false
 	}
-	return protoreflect.ValueOfBytes(b), true
+	return b, true
 }
 
 func (d *decoder) boolValue(v value) (val, ok bool) {
@@ -113,13 +156,13 @@ func (d *decoder) boolValue(v value) (val, ok bool) {
 			ok = true
 		}
 		if ok {
-			p := d.problem(v.node, "json-lenient", "%s must be a boolean: Envoy reads the string %q as %t", d.field(), v.text, val)
+			p := d.problem(v.node, "json-lenient", "%s must be a boolean: Envoy reads the string %q as %t", d.fieldName(), v.text, val)
 			p.Hint = fmt.Sprintf("write %t", val)
 			d.add(p)
 			return val, true
 		}
 	}
-	d.typeError(v.node, fmt.Sprintf("%s must be true or false", d.field()), "expected 'true' or 'false'")
+	d.typeError(v.node, fmt.Sprintf("%s must be true or false", d.fieldName()), "expected 'true' or 'false'")
 	return false, false
 }
 
@@ -170,12 +213,12 @@ func atod(s string) (float64, bool) {
 // when a problem was reported.
 func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
 	if v.kind != jsonNumber && v.kind != jsonString {
-		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.field()), "expected number or string")
+		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return number{}, false
 	}
 	inString := v.kind == jsonString
 	if inString && strings.ContainsAny(v.text, " \t\n\v\f\r") {
-		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.field(), v.text), "non-number characters in quoted number")
+		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
 		return number{}, false
 	}
 	n, err := atoi(v.text)
@@ -184,17 +227,17 @@ func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
 		return n, true
 	}
 	if inString && d.version < floatStringsSince {
-		d.typeError(v.node, fmt.Sprintf("%s must be a whole number, not %q", d.field(), v.text), "non-number characters in quoted number")
+		d.typeError(v.node, fmt.Sprintf("%s must be a whole number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
 		return number{}, false
 	}
 	f, ok := atod(v.text)
 	switch {
 	case !ok || math.IsInf(f, 0) || math.IsNaN(f):
-		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.field(), v.text), fmt.Sprintf("invalid number: '%s'", v.text))
+		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), fmt.Sprintf("invalid number: '%s'", v.text))
 	case f < lo || f > hi:
-		d.typeError(v.node, fmt.Sprintf("%s is out of range: %s", d.field(), v.text), "JSON number out of range for int")
+		d.typeError(v.node, fmt.Sprintf("%s is out of range: %s", d.fieldName(), v.text), "JSON number out of range for int")
 	case f != math.Trunc(f):
-		d.typeError(v.node, fmt.Sprintf("%s must be a whole number, not %s", d.field(), v.text), "expected integer, but JSON number had fractional part")
+		d.typeError(v.node, fmt.Sprintf("%s must be a whole number, not %s", d.fieldName(), v.text), "expected integer, but JSON number had fractional part")
 	default:
 		n = number{abs: uint64(math.Abs(f)), neg: f < 0}
 		if inString && !v.plain {
@@ -230,7 +273,7 @@ func (d *decoder) unusualNumber(v value, n number) {
 func (d *decoder) uintValue(v value, limit uint64) (uint64, bool) {
 	n, ok := d.whole(v, true, 0, 1<<54)
 	if ok && n.abs > limit {
-		d.typeError(v.node, fmt.Sprintf("%s is out of range: %d is more than %d", d.field(), n.abs, limit), "integer out of range")
+		d.typeError(v.node, fmt.Sprintf("%s is out of range: %d is more than %d", d.fieldName(), n.abs, limit), "integer out of range")
 		return 0, false
 	}
 	return n.abs, ok
@@ -242,7 +285,7 @@ func (d *decoder) intValue(v value, lo, hi int64) (int64, bool) {
 		return 0, false
 	}
 	if n.neg && n.abs > uint64(-(lo+1))+1 || !n.neg && n.abs > uint64(hi) { //nolint:gosec // lo is negative, hi positive
-		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.field()), "integer out of range")
+		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.fieldName()), "integer out of range")
 		return 0, false
 	}
 	if n.neg {
@@ -253,7 +296,7 @@ func (d *decoder) intValue(v value, lo, hi int64) (int64, bool) {
 
 func (d *decoder) floatValue(v value, single bool) (float64, bool) {
 	if v.kind != jsonNumber && v.kind != jsonString {
-		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.field()), "expected number or string")
+		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return 0, false
 	}
 	var f float64
@@ -267,19 +310,19 @@ func (d *decoder) floatValue(v value, single bool) (float64, bool) {
 	default:
 		var ok bool
 		if f, ok = atod(v.text); !ok {
-			d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.field(), v.text), "non-number characters in quoted number")
+			d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
 			return 0, false
 		}
 	}
 	if single && !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) {
-		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.field()), "float out of range")
+		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.fieldName()), "float out of range")
 		return 0, false
 	}
 	return f, true
 }
 
 // enumValue reads an enum by name in any case, or by number.
-func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protoreflect.Value, bool) {
+func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
 	switch v.kind {
 	case jsonString:
 		n, known := d.enumByName(v, ed)
@@ -289,13 +332,13 @@ func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protorefle
 		if known {
 			d.deprecatedEnum(v.node, ed, n)
 		}
-		return protoreflect.ValueOfEnum(n), true // an unknown name becomes 0
+		return n, true // an unknown name becomes 0
 	case jsonNumber:
 		i, ok := d.intValue(v, math.MinInt32, math.MaxInt32)
-		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(i)), ok //nolint:gosec // bounded above
+		return protoreflect.EnumNumber(i), ok //nolint:gosec // bounded above
 	}
-	d.typeError(v.node, fmt.Sprintf("%s must be one of %s", d.field(), enumNames(ed)), "expected number or string")
-	return protoreflect.Value{}, false
+	d.typeError(v.node, fmt.Sprintf("%s must be one of %s", d.fieldName(), enumNames(ed)), "expected number or string")
+	return 0, false
 }
 
 func (d *decoder) enumByName(v value, ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
@@ -322,7 +365,7 @@ func (d *decoder) enumByName(v value, ed protoreflect.EnumDescriptor) (protorefl
 }
 
 func (d *decoder) unknownEnum(v value, ed protoreflect.EnumDescriptor) {
-	p := d.problem(v.node, "enum-name-unknown", "%s has no value %q: it must be one of %s", d.field(), v.text, enumNames(ed))
+	p := d.problem(v.node, "enum-name-unknown", "%s has no value %q: it must be one of %s", d.fieldName(), v.text, enumNames(ed))
 	names := make([]string, ed.Values().Len())
 	for i := range names {
 		names[i] = string(ed.Values().Get(i).Name())
@@ -340,8 +383,8 @@ func (d *decoder) deprecatedEnum(n document.Node, ed protoreflect.EnumDescriptor
 	if ev == nil || !isDeprecatedEnum(ev) {
 		return
 	}
-	fd := d.frames[len(d.frames)-1].fd
-	p := d.problem(n, "deprecated-field", "the value %s of %s is deprecated", ev.Name(), d.field())
+	fd := d.frames[len(d.frames)-1].info.fd
+	p := d.problem(n, "deprecated-field", "the value %s of %s is deprecated", ev.Name(), d.fieldName())
 	file := ed.ParentFile().Path()
 	p.Envoy = diag.Override{Stage: "05-unknown", Message: fmt.Sprintf("Deprecated field: type %s Using deprecated value %s for enum '%s' from file %s. This enum value will be removed from Envoy soon.",
 		fd.ContainingMessage().FullName(), ev.Name(), fd.FullName(), file[strings.LastIndexByte(file, '/')+1:])}

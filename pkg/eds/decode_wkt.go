@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -18,47 +18,44 @@ import (
 // maxDurationSeconds is the range of a Duration in proto JSON, ten thousand years.
 const maxDurationSeconds = 315576000000
 
-// wellKnownMessage reads a message in the form that proto JSON gives it.
-func (d *decoder) wellKnownMessage(v value, wkt wellKnown, m protoreflect.Message) {
+// anyForm writes the content of a message in whatever form proto JSON gives it.
+func (d *decoder) anyForm(v value, wkt wellKnown, md protoreflect.MessageDescriptor) {
 	switch wkt {
+	case notWellKnown:
+		d.object(v, md)
+		return
 	case wktAny:
-		d.anyMessage(v, m)
+		d.anyMessage(v)
 		return
 	case wktStruct:
-		d.structMessage(v, m)
+		d.structMessage(v, md)
 		return
 	case wktValue:
-		d.valueMessage(v, m)
-		return
-	}
-	if v.kind == jsonNull {
+		d.valueMessage(v, md)
 		return
 	}
 	if v.kind == jsonObject { // the plain form, which strict readers refuse for these types
-		if wkt != notWellKnown && wkt != wktOther {
-			p := d.problem(v.node, "json-lenient", "%s is written as a message: Envoy reads it, other proto JSON readers do not", d.field())
+		if wkt != wktOther {
+			p := d.problem(v.node, "json-lenient", "%s is written as a message: Envoy reads it, other proto JSON readers do not", d.fieldName())
 			if wkt == wktWrapper {
 				p.Hint = d.wrapperHint(v)
 			}
 			d.add(p)
 		}
-		d.object(value{node: v.node.Target(), kind: jsonObject}, m)
+		d.object(v, md)
 		return
 	}
 	switch wkt {
 	case wktWrapper:
 		d.wireDepth++
-		fd := m.Descriptor().Fields().ByNumber(1)
-		if x, ok := d.scalar(v, fd); ok {
-			m.Set(fd, x)
-		}
+		d.scalar(v, md.Fields().ByNumber(1))
 		d.wireDepth--
 	case wktDuration:
-		d.duration(v, m)
+		d.duration(v, md)
 	case wktTimestamp:
-		d.timestamp(v, m)
+		d.timestamp(v, md)
 	case wktList:
-		d.listMessage(v, m)
+		d.listMessage(v, md)
 	default:
 		d.unexpected(v, "{")
 	}
@@ -68,7 +65,7 @@ func (d *decoder) wrapperHint(v value) string {
 	for k := v.node.Target().First(); k.IsValid(); k = k.Next().Next() {
 		if text, ok := keyText(k); ok && text == "value" {
 			if inner := look(k.Next()); inner.kind == jsonNumber || inner.kind == jsonBool || inner.kind == jsonString {
-				return fmt.Sprintf("write %s: %s", d.frames[len(d.frames)-1].written, inner.text)
+				return fmt.Sprintf("write %s: %s", d.frames[len(d.frames)-1].written(), inner.text)
 			}
 		}
 	}
@@ -76,9 +73,9 @@ func (d *decoder) wrapperHint(v value) string {
 }
 
 // duration reads seconds with up to nine decimals and the letter s.
-func (d *decoder) duration(v value, m protoreflect.Message) {
+func (d *decoder) duration(v value, md protoreflect.MessageDescriptor) {
 	if v.kind != jsonString {
-		p := d.problem(v.node, "value-type", "%s must be a duration in seconds with an s, like \"30s\"", d.field())
+		p := d.problem(v.node, "value-type", "%s must be a duration in seconds with an s, like \"30s\"", d.fieldName())
 		if v.kind == jsonNumber {
 			p.Hint = fmt.Sprintf("write %ss", v.text)
 		}
@@ -88,11 +85,20 @@ func (d *decoder) duration(v value, m protoreflect.Message) {
 	}
 	secs, nanos, cause := parseDuration(v.text)
 	if cause != "" {
-		d.typeError(v.node, fmt.Sprintf("%s must be a duration in seconds with an s, like \"30s\" or \"0.5s\", not %q", d.field(), v.text), cause)
+		d.typeError(v.node, fmt.Sprintf("%s must be a duration in seconds with an s, like \"30s\" or \"0.5s\", not %q", d.fieldName(), v.text), cause)
 		return
 	}
-	m.Set(m.Descriptor().Fields().ByNumber(1), protoreflect.ValueOfInt64(secs))
-	m.Set(m.Descriptor().Fields().ByNumber(2), protoreflect.ValueOfInt32(nanos))
+	d.secondsAndNanos(md, secs, nanos)
+}
+
+// secondsAndNanos writes the fields of a Duration or a Timestamp.
+func (d *decoder) secondsAndNanos(md protoreflect.MessageDescriptor, secs int64, nanos int32) {
+	if secs != 0 {
+		d.varint(md.Fields().ByNumber(1), uint64(secs)) //nolint:gosec // as the wire has negative numbers
+	}
+	if nanos != 0 {
+		d.varint(md.Fields().ByNumber(2), uint64(int64(nanos))) //nolint:gosec // as the wire has negative numbers
+	}
 }
 
 // parseDuration follows protobuf's ParseDuration; cause is the end of its error, empty when the text is good.
@@ -138,72 +144,69 @@ func parseDuration(s string) (secs int64, nanos int32, cause string) {
 	return secs, nanos, ""
 }
 
-func (d *decoder) timestamp(v value, m protoreflect.Message) {
+func (d *decoder) timestamp(v value, md protoreflect.MessageDescriptor) {
 	s, ok := d.stringValue(v)
 	if !ok {
 		return
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		d.typeError(v.node, fmt.Sprintf("%s must be a time like \"2020-01-02T03:04:05Z\", not %q", d.field(), s), "bad timestamp")
+		d.typeError(v.node, fmt.Sprintf("%s must be a time like \"2020-01-02T03:04:05Z\", not %q", d.fieldName(), s), "bad timestamp")
 		return
 	}
-	m.Set(m.Descriptor().Fields().ByNumber(1), protoreflect.ValueOfInt64(t.Unix()))
-	m.Set(m.Descriptor().Fields().ByNumber(2), protoreflect.ValueOfInt32(int32(t.Nanosecond()))) //nolint:gosec // below 1e9
+	d.secondsAndNanos(md, t.Unix(), int32(t.Nanosecond())) //nolint:gosec // below 1e9
 }
 
 // step reads through one of the steps that protobuf puts into its paths for a Struct, a list or an Any.
 func (d *decoder) step(name, typ string, read func()) {
-	d.frames = append(d.frames, frame{written: name, typ: "message " + typ, index: -1})
+	d.frames = append(d.frames, frame{name: name, typ: "message " + typ, index: -1})
 	read()
 	d.frames = d.frames[:len(d.frames)-1]
 }
 
-func (d *decoder) structMessage(v value, m protoreflect.Message) {
-	fd := m.Descriptor().Fields().ByNumber(1)
+func (d *decoder) structMessage(v value, md protoreflect.MessageDescriptor) {
+	fields := d.schema.message(md).fields["fields"]
 	d.wireDepth++
 	d.step("<struct>", "google.protobuf.Struct.FieldsEntry", func() {
-		if v.kind == jsonNull {
-			return
+		if v.kind != jsonNull {
+			d.mapField(v, fields)
 		}
-		d.frames[len(d.frames)-1].index = -1
-		d.mapField(v, fd, m)
 	})
 	d.wireDepth--
 }
 
-func (d *decoder) listMessage(v value, m protoreflect.Message) {
-	fd := m.Descriptor().Fields().ByNumber(1)
+func (d *decoder) listMessage(v value, md protoreflect.MessageDescriptor) {
 	if v.kind != jsonArray {
 		d.unexpected(v, "[")
 		return
 	}
+	values := d.schema.message(md).fields["values"]
 	d.wireDepth++
-	d.step("<list>", "google.protobuf.Value", func() {
-		d.elements(v, &fieldInfo{fd: fd, wkt: wktValue}, m.Mutable(fd).List())
-	})
+	d.step("<list>", "google.protobuf.Value", func() { d.elements(v, values) })
 	d.wireDepth--
 }
 
-func (d *decoder) valueMessage(v value, m protoreflect.Message) {
-	fields := m.Descriptor().Fields()
+func (d *decoder) valueMessage(v value, md protoreflect.MessageDescriptor) {
+	fields := md.Fields()
 	d.enterMessage(v)
-	defer func() { d.wireDepth-- }()
 	switch v.kind {
 	case jsonNull:
-		m.Set(fields.ByNumber(1), protoreflect.ValueOfEnum(0))
+		d.varint(fields.ByNumber(1), 0)
 	case jsonNumber:
 		f, _ := atod(v.text)
-		m.Set(fields.ByNumber(2), protoreflect.ValueOfFloat64(f))
+		d.out = protowire.AppendTag(d.out, 2, protowire.Fixed64Type)
+		d.out = protowire.AppendFixed64(d.out, math.Float64bits(f))
 	case jsonString:
-		m.Set(fields.ByNumber(3), protoreflect.ValueOfString(v.text))
+		d.out = protowire.AppendTag(d.out, 3, protowire.BytesType)
+		d.out = protowire.AppendString(d.out, d.validText(v))
 	case jsonBool:
-		m.Set(fields.ByNumber(4), protoreflect.ValueOfBool(v.text == "true"))
+		d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
 	case jsonObject:
-		d.structMessage(v, m.Mutable(fields.ByNumber(5)).Message())
+		d.nested(5, func() { d.structMessage(v, fields.ByNumber(5).Message()) })
 	case jsonArray:
-		d.listMessage(v, m.Mutable(fields.ByNumber(6)).Message())
+		d.nested(6, func() { d.listMessage(v, fields.ByNumber(6).Message()) })
 	}
+	d.wireDepth--
 }
 
 // typeURL finds the @type of an object that stands for an Any. ok is false when there is none.
@@ -221,8 +224,8 @@ func typeURL(n document.Node) (url string, at document.Node, ok bool) {
 	return url, at, ok
 }
 
-// anyMessage reads an Any: its value where the type is one that edsctl models, the type alone otherwise.
-func (d *decoder) anyMessage(v value, m protoreflect.Message) {
+// anyMessage writes an Any: its value where the type is one that edsctl models, the type alone otherwise.
+func (d *decoder) anyMessage(v value) {
 	if v.kind == jsonNull {
 		return
 	}
@@ -233,11 +236,13 @@ func (d *decoder) anyMessage(v value, m protoreflect.Message) {
 	url, at, ok := typeURL(v.node)
 	if !ok {
 		if at.IsValid() {
-			d.unexpected(value{node: at, kind: look(at).kind, text: look(at).text}, `"`)
+			bad := look(at)
+			bad.node = at
+			d.unexpected(bad, `"`)
 			return
 		}
 		if v.node.Target().First().IsValid() {
-			p := d.problem(v.node, "any-type-missing", "%s needs an \"@type\"", d.field())
+			p := d.problem(v.node, "any-type-missing", "%s needs an \"@type\"", d.fieldName())
 			p.Envoy.Message = d.jsonText("in legacy mode, missing @type in Any is only allowed for an empty object")
 			d.hardProblem(p)
 		}
@@ -246,48 +251,48 @@ func (d *decoder) anyMessage(v value, m protoreflect.Message) {
 	if !d.checkTypeURL(url, at) {
 		return
 	}
-	m.Set(m.Descriptor().Fields().ByNumber(1), protoreflect.ValueOfString(url))
+	d.out = protowire.AppendTag(d.out, 1, protowire.BytesType)
+	d.out = protowire.AppendString(d.out, url)
 	mt, err := protoregistry.GlobalTypes.FindMessageByURL(url)
 	if err != nil || strings.HasPrefix(string(mt.Descriptor().FullName()), "envoy.api.v2.") {
-		return // a type that edsctl does not model, or of which it said that Envoy has none
+		d.skipValue(v.node) // a type that edsctl does not model, or of which it said that Envoy has none
+		return
 	}
-	inner := mt.New()
-	d.step("<any>", string(mt.Descriptor().FullName()), func() { d.anyValue(v, inner) })
-	if b, err := (proto.MarshalOptions{Deterministic: true}).Marshal(inner.Interface()); err == nil {
-		m.Set(m.Descriptor().Fields().ByNumber(2), protoreflect.ValueOfBytes(b))
-	}
+	md := mt.Descriptor()
+	d.nested(2, func() { d.step("<any>", string(md.FullName()), func() { d.anyValue(v, md) }) })
 }
 
-// anyValue reads what stands in an Any beside its @type: the fields of the message, or "value" for well-known types.
-func (d *decoder) anyValue(v value, m protoreflect.Message) {
-	wkt := classify(m.Descriptor().FullName())
+// anyValue writes what stands in an Any beside its @type: the fields of the message, or "value" for well-known types.
+func (d *decoder) anyValue(v value, md protoreflect.MessageDescriptor) {
 	if !d.enter(v) {
 		d.leave()
 		return
 	}
 	defer d.leave()
-	fields := d.schema.fields(m.Descriptor())
-	base := len(d.entries)
-	d.entries = d.readEntries(v.node.Target(), func(key string) *fieldInfo { return fields[key] })
-	end := len(d.entries)
 	outer := d.wireDepth
 	d.wireDepth = 0 // its bytes are not read with the message around it
+	defer func() { d.wireDepth = outer }()
+	wkt := classify(md.FullName())
+	if wkt == notWellKnown {
+		d.fields(v, d.schema.message(md), anyFields)
+		return
+	}
+	base := len(d.entries)
+	d.readEntries(v.node.Target(), nil)
+	end := len(d.entries)
 	for i := base; i < end; i++ {
 		e := d.entries[i]
 		switch {
-		case e.dead || e.text == "@type":
-		case wkt == notWellKnown:
-			d.entry(e, m)
-		case e.text == "value":
+		case e.dead || e.text() == "@type":
+		case e.text() == "value":
 			inner := look(e.value)
 			inner.node = e.value
-			d.wellKnownMessage(inner, wkt, m)
+			d.anyForm(inner, wkt, md)
 		default:
-			d.typeError(e.key, fmt.Sprintf("%q does not belong into an Any of type %s: write its content under \"value\"", e.text, m.Descriptor().FullName()),
+			d.typeError(e.key, fmt.Sprintf("%q does not belong into an Any of type %s: write its content under \"value\"", e.text(), md.FullName()),
 				"fields in a well-known-typed Any must be @type or value")
 		}
 	}
-	d.wireDepth = outer
 	d.entries = d.entries[:base]
 }
 

@@ -24,8 +24,15 @@ var (
 func detectFormat(src []byte, suffix string) Format {
 	head := src[:min(len(src), sniffLen)]
 	ext := strings.ToLower(suffix)
-	if isBinary(head) {
-		return Binary
+	switch ext {
+	case ".yaml", ".yml", ".json", ".jsonl", ".ndjson": // a stray control character does not make it binary
+		if bytes.IndexByte(head, 0) >= 0 && isBinary(head) {
+			return Binary
+		}
+	default:
+		if isBinary(head) {
+			return Binary
+		}
 	}
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	switch ext {

@@ -94,7 +94,7 @@ func (r *reader) decodeAssignment(n document.Node, p placement, firstWins bool) 
 	d := r.newDecoder(p.where)
 	d.firstWins = firstWins
 	d.typed = true
-	d.message(n, res.Original.ProtoReflect())
+	d.message(n, res.Original)
 	res.Problems = append(res.Problems, d.problems...)
 	res.Unreadable = d.hard || hasHard(p.problems) || hasHard(r.around)
 	if d.bothSpellings {
@@ -151,7 +151,7 @@ func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire
 		return
 	}
 	d := r.newDecoder(w)
-	d.message(n, m.ProtoReflect())
+	d.message(n, m)
 	for _, p := range d.problems {
 		p.Path = append(diag.Path{{Name: "bootstrap"}}, p.Path...)
 		r.around = append(r.around[:len(r.around):len(r.around)], p)

@@ -39,7 +39,7 @@ func (d *decoder) unexpected(v value, want string) {
 	got := map[jsonKind]string{jsonNull: "null", jsonBool: "a boolean", jsonNumber: "a number", jsonString: "a string", jsonObject: "a mapping", jsonArray: "a list"}
 	what := "the value"
 	if len(d.frames) > 0 {
-		what = fmt.Sprintf("%q", d.frames[len(d.frames)-1].written)
+		what = fmt.Sprintf("%q", d.frames[len(d.frames)-1].written())
 	}
 	d.typeError(v.node, fmt.Sprintf("%s must be %s, not %s", what, kinds[want], got[v.kind]),
 		fmt.Sprintf("unexpected character: '%s'; expected '%s'", v.first(), want))
@@ -60,11 +60,13 @@ func (d *decoder) invalidText(cause string) string {
 		if i > 0 || at != "" {
 			at += "."
 		}
-		at += f.written
+		at += f.written()
 		if f.index >= 0 {
 			at += fmt.Sprintf("[%d]", f.index)
 		}
-		typ = f.typ
+		if typ = f.typ; f.info != nil {
+			typ = typeName(f.info.fd)
+		}
 	}
 	if at != "" {
 		b.WriteString(" @ " + at)
@@ -107,27 +109,27 @@ func typeName(fd protoreflect.FieldDescriptor) string {
 
 // unknownField reports a key that is no field of md.
 func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
-	rule, message, hint := "unknown-field", fmt.Sprintf("%s has no field %q", md.Name(), e.text), ""
-	replaced := replacedNames[md.FullName()][e.text]
+	rule, message, hint := "unknown-field", fmt.Sprintf("%s has no field %q", md.Name(), e.text()), ""
+	replaced := replacedNames[md.FullName()][e.text()]
 	switch {
-	case e.text == "<<" && e.key.Document().Format == document.YAML:
+	case e.text() == "<<" && e.key.Document().Format == document.YAML:
 		rule, message = "merge-key", "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
-	case e.text == "disable_overprovisioning" || e.text == "disableOverprovisioning":
-		rule, message, hint = "disable-overprovisioning-removed", fmt.Sprintf("%q was removed in v3 and never had an effect in Envoy", e.text), "delete it"
+	case e.text() == "disable_overprovisioning" || e.text() == "disableOverprovisioning":
+		rule, message, hint = "disable-overprovisioning-removed", fmt.Sprintf("%q was removed in v3 and never had an effect in Envoy", e.text()), "delete it"
 		if md.Name() != "Policy" {
 			rule = "unknown-field"
 		}
 	case replaced != "":
-		message, hint = fmt.Sprintf("%s has no field %q any more", md.Name(), e.text), replaced
+		message, hint = fmt.Sprintf("%s has no field %q any more", md.Name(), e.text()), replaced
 	default:
-		if name, ok := suggestField(md, e.text); ok {
+		if name, ok := suggestField(md, e.text()); ok {
 			hint = fmt.Sprintf("did you mean `%s`?", name)
 		}
 	}
 	p := d.problem(e.key, rule, "%s", message)
-	p.Path = append(p.Path, diag.Step{Name: e.text})
+	p.Path = append(p.Path, diag.Step{Name: e.text()})
 	p.Hint = hint
-	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidIn(md, fmt.Sprintf("no such field: '%s'", e.text)))}
+	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidIn(md, fmt.Sprintf("no such field: '%s'", e.text())))}
 	d.add(p)
 	d.skipValue(e.value)
 }
@@ -157,9 +159,9 @@ func (d *decoder) skipValue(n document.Node) {
 // deprecatedField reports a field that Envoy warns about.
 func (d *decoder) deprecatedField(e entry, md protoreflect.MessageDescriptor) {
 	fd := e.info.fd
-	rule, message := "deprecated-field", fmt.Sprintf("field %q of %s is deprecated", e.text, md.Name())
+	rule, message := "deprecated-field", fmt.Sprintf("field %q of %s is deprecated", e.text(), md.Name())
 	if fd.FullName() == "envoy.config.endpoint.v3.LocalityLbEndpoints.load_balancer_endpoints" {
-		rule, message = "load-balancer-endpoints-ignored", fmt.Sprintf("%q is deprecated and not read: its endpoints are lost", e.text)
+		rule, message = "load-balancer-endpoints-ignored", fmt.Sprintf("%q is deprecated and not read: its endpoints are lost", e.text())
 	}
 	p := d.problem(e.key, rule, "%s", message)
 	file := fd.ParentFile().Path()

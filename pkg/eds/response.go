@@ -34,7 +34,7 @@ func (r *reader) response(n document.Node, shape Shape) {
 	}
 	d := r.newDecoder(w)
 	d.skip = "resources"
-	d.message(n, message.ProtoReflect())
+	d.message(n, message)
 	r.around = append(r.around[:len(r.around):len(r.around)], d.problems...)
 
 	resp := &Response{TypeURL: textOf(n, "type_url"), Count: len(items(list))}

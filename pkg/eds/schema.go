@@ -45,33 +45,51 @@ func classify(name protoreflect.FullName) wellKnown {
 	return wktOther
 }
 
-// fieldInfo is what the decoder needs to know of a field, looked up once.
+// messageInfo is what the decoder needs to know of a message, looked up once.
+type messageInfo struct {
+	md     protoreflect.MessageDescriptor
+	fields map[string]*fieldInfo // by both spellings
+}
+
+// fieldInfo is what the decoder needs to know of a field.
 type fieldInfo struct {
 	fd         protoreflect.FieldDescriptor
 	deprecated bool
 	wkt        wellKnown
+	oneof      int        // 1 + index of the oneof that it belongs to, 0 when none
+	key, value *fieldInfo // of a map
 }
 
 // schema finds the fields of messages by either spelling. It is filled as messages are met and may be shared.
-type schema struct{ messages sync.Map } // protoreflect.FullName -> map[string]*fieldInfo
+type schema struct{ messages sync.Map } // protoreflect.MessageDescriptor -> *messageInfo
 
-func (s *schema) fields(md protoreflect.MessageDescriptor) map[string]*fieldInfo {
-	if m, ok := s.messages.Load(md.FullName()); ok {
-		return m.(map[string]*fieldInfo)
+func (s *schema) message(md protoreflect.MessageDescriptor) *messageInfo {
+	if m, ok := s.messages.Load(md); ok {
+		return m.(*messageInfo)
 	}
 	fds := md.Fields()
-	m := make(map[string]*fieldInfo, 2*fds.Len())
+	m := &messageInfo{md: md, fields: make(map[string]*fieldInfo, 2*fds.Len())}
 	for i := range fds.Len() {
-		fd := fds.Get(i)
-		info := &fieldInfo{fd: fd}
-		if o, ok := fd.Options().(*descriptorpb.FieldOptions); ok {
-			info.deprecated = o.GetDeprecated()
-		}
-		if fd.Message() != nil && !fd.IsMap() {
-			info.wkt = classify(fd.Message().FullName())
-		}
-		m[string(fd.Name())], m[fd.JSONName()] = info, info
+		info := newFieldInfo(fds.Get(i))
+		m.fields[string(info.fd.Name())], m.fields[info.fd.JSONName()] = info, info
 	}
-	s.messages.Store(md.FullName(), m)
-	return m
+	actual, _ := s.messages.LoadOrStore(md, m)
+	return actual.(*messageInfo)
+}
+
+func newFieldInfo(fd protoreflect.FieldDescriptor) *fieldInfo {
+	info := &fieldInfo{fd: fd}
+	if o, ok := fd.Options().(*descriptorpb.FieldOptions); ok {
+		info.deprecated = o.GetDeprecated()
+	}
+	if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
+		info.oneof = 1 + o.Index()
+	}
+	switch {
+	case fd.IsMap():
+		info.key, info.value = newFieldInfo(fd.MapKey()), newFieldInfo(fd.MapValue())
+	case fd.Message() != nil:
+		info.wkt = classify(fd.Message().FullName())
+	}
+	return info
 }

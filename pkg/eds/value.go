@@ -3,6 +3,7 @@ package eds
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/edsctl/edsctl/pkg/document"
 )
@@ -57,7 +58,8 @@ func look(n document.Node) value {
 	default:
 		return value{node: n, kind: jsonNull}
 	}
-	text := n.Text()
+	b := n.TextBytes()
+	text := unsafe.String(unsafe.SliceData(b), len(b)) // the source outlives the decoder and is never changed
 	if n.Document().Format == document.JSON {
 		return lookJSON(n, text)
 	}
@@ -155,15 +157,24 @@ func yamlInt(s string) (int64, bool) {
 
 // keyText is the text of a mapping's key as yaml-cpp converts it to a string; ok is false for a collection.
 func keyText(k document.Node) (text string, ok bool) {
+	b, ok := keyBytes(k)
+	return string(b), ok
+}
+
+// keyBytes is keyText without a copy; the bytes must not be changed.
+func keyBytes(k document.Node) (text []byte, ok bool) {
 	k = k.Target()
 	if k.Kind() != document.Scalar {
-		return "", k.Kind() == document.Invalid
+		return nil, k.Kind() == document.Invalid
 	}
-	text = k.Text()
-	if text == "" || text == "~" || len(text) == 4 {
-		if k.Document().Format == document.YAML && k.Style() == document.Plain && k.ResolvedTag() == "?" && isYAMLNull(text) {
-			return "null", true
+	text = k.TextBytes()
+	if len(text) <= 1 || len(text) == 4 {
+		if k.Document().Format == document.YAML && k.Style() == document.Plain && isYAMLNull(string(text)) && k.ResolvedTag() == "?" {
+			return nullKey, true
 		}
 	}
 	return text, true
 }
+
+// nullKey is what yaml-cpp makes of a null as a key.
+var nullKey = []byte("null")
