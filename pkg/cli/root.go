@@ -53,6 +53,7 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	root.PersistentFlags().BoolP("help", "h", false, "show help")
 	root.AddCommand(
 		newValidateCmd(env),
+		newSimulateCmd(env),
 		newFetchCmd(env),
 		newServeCmd(env),
 		newRulesCmd(env),

@@ -133,7 +133,7 @@ func (t *simulationWriter) chart(s *simulate.Sweep, color bool) string {
 		}
 	}
 	options := []asciigraph.Option{
-		asciigraph.Height(12), asciigraph.Width(64), asciigraph.LowerBound(0), asciigraph.UpperBound(100), asciigraph.Precision(0),
+		asciigraph.Height(10), asciigraph.Width(64), asciigraph.LowerBound(0), asciigraph.UpperBound(100), asciigraph.Precision(0),
 		asciigraph.YAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%3.0f%%", v) }),
 		asciigraph.XAxisRange(0, 100), asciigraph.XAxisTickCount(6),
 		asciigraph.XAxisValueFormatter(func(v float64) string { return fmt.Sprintf("%.0f%%", v) }),

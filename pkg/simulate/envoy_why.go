@@ -10,6 +10,8 @@ import (
 func envoyZoneAware(in *envoy.Input, e *envoy.Result) ZoneAware {
 	z := ZoneAware{Mode: string(e.ZoneAware.Mode), Reason: e.ZoneAware.Reason}
 	switch e.ZoneAware.Mode {
+	case "":
+		z.Mode, z.Reason = "off", "the policy does not route by zone"
 	case envoy.ZoneNone:
 		if z.Reason == "cluster too small" && len(e.Priorities) > 0 {
 			z.Reason += fmt.Sprintf(": %d healthy endpoints in priority 0, min_cluster_size is %d", e.Priorities[0].Healthy, minClusterSize(in))

@@ -72,18 +72,15 @@ func (s *run) prepare(r *eds.Resource) error {
 		changed = overXDS(changed)
 	}
 	s.resource, s.unreachable = changed, unreachable
-	var typeName string
-	typeName, s.kind = describeCluster(s.cluster(), changed.Source)
+	_, s.kind = describeCluster(s.cluster(), changed.Source)
 	s.result = &Result{
 		Name: r.Name, File: r.File, Line: r.Span(nil).Start.Line, Client: s.client.String(), APIVersion: string(r.APIVersion),
 		Method: "analytic", Notes: []string{}, Drops: []Drop{}, Priorities: []Priority{}, Endpoints: []Endpoint{},
 		ZoneAware: ZoneAware{Mode: "off"}, cla: changed.Assignment,
 	}
-	original, _ := describeCluster(clusterOf(r), r.Source)
-	if m := s.cluster(); m != nil {
-		s.result.Cluster = &Cluster{Name: m.GetName(), Type: original}
-	} else if r.Source == eds.FromBootstrap || r.Source == eds.FromCDS {
-		s.result.Cluster = &Cluster{Name: r.Name, Type: typeName}
+	if m := clusterOf(r); m != nil {
+		typeName, _ := describeCluster(m, r.Source)
+		s.result.Cluster = &Cluster{Name: m.GetName(), Type: typeName}
 	}
 	s.result.Policy = s.policyName()
 	return nil
