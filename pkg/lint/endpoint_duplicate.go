@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 )
@@ -37,6 +36,7 @@ type seenAddresses struct {
 	names     map[string]place // pipes and internal addresses
 	texts     map[textAddress]place
 	grpcTakes bool // grpc-go reads the locality that is looked at
+	onlyFirst bool // grpc-go does not read additional addresses
 }
 
 // seenPlaces are where the clients saw an address first.
@@ -45,9 +45,11 @@ type seenPlaces struct {
 	inEnvoy, inGRPC bool
 }
 
-func (s *seenAddresses) init(a *endpointv3.ClusterLoadAssignment) {
+func (s *seenAddresses) init(c *Context) {
+	// On unless switched off with "false" (grpc-eds.md 2.5).
+	s.onlyFirst = strings.EqualFold(c.Getenv("GRPC_EXPERIMENTAL_XDS_DUALSTACK_ENDPOINTS"), "false")
 	n := 0
-	for _, g := range a.GetEndpoints() {
+	for _, g := range c.Resource.Assignment.GetEndpoints() {
 		n += len(g.GetLbEndpoints())
 	}
 	s.v4 = make(map[uint64]seenPlaces, n)
@@ -149,7 +151,7 @@ func (w *walk) duplicates(main address) bool {
 
 // additional tells where grpc-go has seen an additional address before.
 func (s *seenAddresses) additional(a *corev3.Address, at place) sighting {
-	if !s.grpcTakes {
+	if !s.grpcTakes || s.onlyFirst {
 		return sighting{}
 	}
 	key, ok := plain(resolve(a))

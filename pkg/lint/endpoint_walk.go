@@ -48,7 +48,7 @@ func endpointChecks(c *Context, report func(diag.Problem)) {
 		c: c, report: report, once: map[string]bool{},
 		eds: kind == eds.TypeEDS, static: kind == eds.TypeStatic, dns: kind == eds.TypeStrictDNS || kind == eds.TypeLogicalDNS,
 	}
-	w.seen.init(c.Resource.Assignment)
+	w.seen.init(c)
 	w.hashKeys.init(c)
 	w.sums.init()
 	w.traffic.weights = map[uint32]uint32{}

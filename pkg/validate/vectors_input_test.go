@@ -177,8 +177,18 @@ func (in *vectorCase) shape(e *vectorEntry, o *vectorObservation, source string)
 			return "Go cannot encode it"
 		}
 		in.data, in.loader.Format = data, eds.Binary
+		if strings.HasPrefix(source, "delta") && in.options.ExpectName != "" {
+			in.delta()
+		}
 	}
 	return in.around(e, o)
+}
+
+// delta puts a binary assignment into a response that has it under the name that was asked for.
+func (in *vectorCase) delta() {
+	item := &discoveryv3.Resource{Name: in.options.ExpectName, Version: "1", Resource: &anypb.Any{TypeUrl: assignmentURL, Value: in.data}}
+	in.data, _ = proto.Marshal(&discoveryv3.DeltaDiscoveryResponse{SystemVersionInfo: "1", TypeUrl: assignmentURL, Resources: []*discoveryv3.Resource{item}})
+	in.loader.Shape = eds.ShapeDeltaResponse
 }
 
 // around is the cluster and the bootstrap around a bare assignment.
@@ -195,7 +205,11 @@ func (in *vectorCase) around(e *vectorEntry, o *vectorObservation) string {
 		in.extra, in.options.Cluster = loaded[0].Bootstrap, loaded[0].Cluster
 		return ""
 	}
-	c, err := vectorCluster(o, in.options.ExpectName)
+	name := in.options.ExpectName
+	if name == "" {
+		name = eds.NewLoader(in.loader).Load(in.name, in.data, true).Resources[0].Name
+	}
+	c, err := vectorCluster(o, name)
 	if err != nil {
 		return err.Error()
 	}
