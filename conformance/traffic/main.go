@@ -1,0 +1,87 @@
+// Command traffic sends real requests through a real Envoy and compares where they go with what edsctl predicts: written
+// scenarios for what is rare, seeded random ones for the rest. A chi-square test judges each scenario; hash policies are
+// judged key by key.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+type options struct {
+	envoy     string
+	dir       string
+	seed      uint64
+	scenarios int // random ones, half of them in the surroundings of zone-aware routing
+	hashes    int // random ones with a hash policy
+	requests  int
+	keys      int
+	only      string
+	verbose   bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.envoy, "envoy", "", "the Envoy binary")
+	flag.StringVar(&o.dir, "dir", ".conformance/traffic", "folder for bootstraps and assignments")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the random scenarios")
+	flag.IntVar(&o.scenarios, "scenarios", 200, "number of random scenarios")
+	flag.IntVar(&o.hashes, "hashes", 20, "number of random scenarios with a hash policy")
+	flag.IntVar(&o.requests, "requests", 20_000, "requests of a scenario")
+	flag.IntVar(&o.keys, "keys", 5_000, "keys of a scenario with a hash policy")
+	flag.StringVar(&o.only, "only", "", "run the scenarios whose name has this in it")
+	flag.BoolVar(&o.verbose, "v", false, "print every scenario")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	failed, err := run(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "traffic:", err)
+		os.Exit(3)
+	}
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// run drives batch after batch; each has its own Envoy, because node, local cluster and runtime belong to the process.
+func run(ctx context.Context, o options) (failed int, err error) {
+	if o.envoy == "" {
+		return 0, errors.New("-envoy is needed")
+	}
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return 0, err
+	}
+	back, err := listenBackends()
+	if err != nil {
+		return 0, err
+	}
+	defer back.close()
+	total, requests := 0, 0
+	for _, b := range batches(o, back.port) {
+		b.keep(o.only)
+		if len(b.scenarios) == 0 {
+			continue
+		}
+		outcomes, err := b.drive(ctx, o)
+		if err != nil {
+			return failed, err
+		}
+		for i := range outcomes {
+			total, requests = total+1, requests+outcomes[i].requests
+			verdict, ok := outcomes[i].judge()
+			if !ok {
+				failed++
+			}
+			if !ok || o.verbose {
+				fmt.Printf("%s: %s\n", outcomes[i].scenario.name, verdict)
+			}
+		}
+	}
+	fmt.Printf("traffic: %d scenarios, %d requests, %d disagree\n", total, requests, failed)
+	return failed, nil
+}
