@@ -22,7 +22,7 @@ type arena struct {
 	last   uint32
 }
 
-// newArena makes an arena whose first chunk has room for about as many nodes as n bytes of text usually hold.
+// newArena makes an arena with room for about as many nodes as n bytes of text usually hold, at most a chunk.
 func newArena(n int) arena {
 	return arena{chunks: [][]record{make([]record, 1, min(chunkSize, n/10+8))}}
 }

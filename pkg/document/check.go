@@ -4,61 +4,65 @@ import "fmt"
 
 // checkTree finds what the text of a document allows but nobody can read: collections as keys, which yaml-cpp cannot
 // convert, aliases inside of what they name, on which Envoy crashes, and aliases that multiply too often. It visits
-// nodes in the order of Envoy's parseYamlNode and stops at the first.
-func checkTree(d *Document, lim Limits) error {
-	c := &treeChecker{d: d, lim: lim, sizes: map[uint32]extent{}}
+// nodes in the order of Envoy's parseYamlNode and stops at the first. What stands under a key with the tag !ignore
+// Envoy does not look at, so only the limits count there.
+func checkTree(d *Document, lim Limits) *SyntaxError {
+	c := &treeChecker{d: d, lim: lim, seen: map[uint32]extent{}}
 	c.visit(d.Root.i, 1)
-	if c.err != nil {
-		return c.err
-	}
-	return nil
+	return c.err
 }
 
 // extent of a subtree with its aliases followed.
 type extent struct {
-	nodes int
-	depth int
-	open  bool
+	nodes     int
+	depth     int
+	open      bool // it is being visited
+	unchecked bool // it was visited for the limits only
 }
 
 type treeChecker struct {
 	d        *Document
 	lim      Limits
-	sizes    map[uint32]extent // of the collections that have an anchor
+	seen     map[uint32]extent // of the collections that have properties
 	expanded int               // nodes that aliases added
+	ignored  int               // how many keys with !ignore lead here
 	err      *SyntaxError
 }
 
-// visit checks a subtree. Its depth cannot exceed that of the file, as aliases are followed once only.
 func (c *treeChecker) visit(i uint32, depth int) (e extent) {
 	r := c.d.nodes.at(i)
-	switch r.kind {
-	case Scalar:
+	switch {
+	case r.kind == Scalar:
 		return extent{nodes: 1, depth: 1}
-	case Alias:
+	case depth > c.lim.MaxDepth:
+		c.limit(Node{c.d, i}, fmt.Sprintf("the document is nested deeper than %d levels", c.lim.MaxDepth))
+		return extent{}
+	case r.kind == Alias:
 		return c.follow(i, r, depth)
 	}
 	_, anchored := c.d.props[i]
 	if anchored {
-		c.sizes[i] = extent{open: true}
+		c.seen[i] = extent{open: true}
 	}
-	e = extent{nodes: 1}
+	e = extent{nodes: 1, unchecked: c.ignored > 0}
 	for child := r.child; child != 0 && c.err == nil; child = c.d.nodes.at(child).next {
+		ignored := 0
 		if r.kind == Mapping {
-			key := child
-			child = c.d.nodes.at(key).next
-			if !c.key(key) {
-				continue
+			if !c.key(child) {
+				ignored = 1
 			}
+			child = c.d.nodes.at(child).next
 			e.nodes++
 		}
+		c.ignored += ignored
 		sub := c.visit(child, depth+1)
+		c.ignored -= ignored
 		e.nodes += sub.nodes
 		e.depth = max(e.depth, sub.depth)
 	}
 	e.depth++
 	if anchored {
-		c.sizes[i] = e
+		c.seen[i] = e
 	}
 	return e
 }
@@ -69,7 +73,7 @@ func (c *treeChecker) key(i uint32) bool {
 	if c.d.props != nil && key.ResolvedTag() == "!ignore" {
 		return false
 	}
-	if target := key.Target(); target.record().kind != Scalar {
+	if target := key.Target(); target.record().kind != Scalar && c.ignored == 0 {
 		start, _ := target.FullOffsets()
 		s := scanner{src: c.d.file.src}
 		c.err = &SyntaxError{
@@ -83,36 +87,37 @@ func (c *treeChecker) key(i uint32) bool {
 }
 
 func (c *treeChecker) follow(i uint32, r *record, depth int) extent {
-	target := c.d.nodes.at(r.child)
-	if target.kind == Scalar {
+	alias := Node{c.d, i}
+	if c.d.nodes.at(r.child).kind == Scalar {
 		c.expanded++
 		return extent{nodes: 1, depth: 1}
 	}
-	e, seen := c.sizes[r.child]
-	if !seen {
-		// The target stands where nothing was visited, under a key with !ignore.
-		e = c.visit(r.child, depth)
-	}
-	alias := Node{c.d, i}
-	if e.open {
+	e, seen := c.seen[r.child]
+	switch {
+	case e.open && c.ignored > 0:
+		return extent{nodes: 1, depth: 1}
+	case e.open:
 		c.err = &SyntaxError{
 			Span:    alias.Span(),
 			Message: fmt.Sprintf("the alias %q stands inside the node that it names", c.d.file.src[r.start:r.end]),
 			Rule:    "yaml-alias-cycle",
 		}
 		return e
+	case !seen, e.unchecked && c.ignored == 0:
+		// The target stands where nothing was checked, in a key or under one with !ignore.
+		e = c.visit(r.child, depth)
 	}
 	c.expanded += e.nodes
-	switch {
-	case c.err != nil:
-	case c.expanded > c.lim.MaxAliasExpansion:
+	if c.expanded > c.lim.MaxAliasExpansion {
 		c.limit(alias, fmt.Sprintf("the aliases of the document expand to more than %d nodes", c.lim.MaxAliasExpansion))
-	case depth+e.depth > c.lim.MaxDepth:
+	} else if depth+e.depth > c.lim.MaxDepth {
 		c.limit(alias, fmt.Sprintf("with its aliases the document is nested deeper than %d levels", c.lim.MaxDepth))
 	}
 	return e
 }
 
 func (c *treeChecker) limit(n Node, message string) {
-	c.err = &SyntaxError{Span: n.Span(), Message: message, Rule: "limit-exceeded"}
+	if c.err == nil {
+		c.err = &SyntaxError{Span: n.Span(), Message: message, Rule: "limit-exceeded"}
+	}
 }

@@ -120,6 +120,7 @@ type Document struct {
 
 	file       *file
 	start, end uint32
+	begin      uint32 // where the text before it, with comments, begins
 	next       uint32 // where the next document of the file begins; 0: there is none
 	nodes      arena
 	props      map[uint32]properties

@@ -48,7 +48,7 @@ func (d *Document) Comments() iter.Seq2[int, int] {
 		if d.Format == JSON {
 			return
 		}
-		src, at := d.file.src, int(d.start)
+		src, at := d.file.src, int(d.begin)
 		// gap yields the comments of text that holds no scalar.
 		gap := func(to int) bool {
 			for at < to {
@@ -57,7 +57,7 @@ func (d *Document) Comments() iter.Seq2[int, int] {
 					break
 				}
 				start := at + i
-				if start > 0 && !is(src[start-1], chBlank|chBreak) && !is(src[start-1], chStop) {
+				if start > 0 && !is(src[start-1], chBlank|chBreak|chStop) && src[start-1] != ':' {
 					at = start + 1 // inside an anchor or a tag
 					continue
 				}

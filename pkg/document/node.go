@@ -77,12 +77,16 @@ func (n Node) src() []byte {
 	return n.d.file.src
 }
 
-// Target follows an alias to the node it names; any other node is its own target.
+// Target follows an alias to the node it names; any other node is its own target. It is invalid for an alias inside
+// of the node that it names, which there is only under a key with the tag !ignore.
 func (n Node) Target() Node {
 	if n.i == 0 {
 		return n
 	}
 	if r := n.record(); r.kind == Alias {
+		if r.child == 0 {
+			return Node{}
+		}
 		return Node{n.d, r.child}
 	}
 	return n

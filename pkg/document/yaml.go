@@ -27,6 +27,9 @@ func parseYAML(f *file, lim Limits) ([]*Document, error) {
 		f.lineBreak = p.scan.lineBreak
 		if p.err == nil && d != nil && p.suspect {
 			p.err = checkTree(d, lim)
+			for _, alias := range p.cycles {
+				d.nodes.at(alias).child = 0 // ignored by Envoy; nobody shall follow it for ever
+			}
 		}
 		switch {
 		case p.err != nil:
@@ -36,6 +39,7 @@ func parseYAML(f *file, lim Limits) ([]*Document, error) {
 		}
 		if len(docs) > 0 {
 			docs[len(docs)-1].next = d.start
+			d.begin = d.start
 		}
 		docs = append(docs, d)
 	}
@@ -46,12 +50,13 @@ type yamlParser struct {
 	file *file
 	lim  Limits
 	scan *scanner
-	err  error
+	err  *SyntaxError
 
 	dirs    directives
 	doc     *Document
 	anchors map[string]uint32
-	suspect bool // the document has an alias or a collection as a key
+	cycles  []uint32 // aliases inside of what they name
+	suspect bool     // the document has an alias or a collection as a key
 	context []collection
 	depth   int
 	end     uint32 // where the last token that belongs to a value ended
@@ -82,8 +87,12 @@ func (p *yamlParser) document() *Document {
 	if start == atEnd {
 		start = uint32(len(p.file.src))
 	}
-	p.doc = &Document{Format: YAML, file: p.file, start: start, nodes: newArena(len(p.file.src) - int(start))}
-	p.anchors, p.suspect, p.depth, p.end = nil, false, 0, start
+	size := len(p.file.src)
+	if start > 0 {
+		size = 0 // not the length of all documents that follow
+	}
+	p.doc = &Document{Format: YAML, file: p.file, start: start, nodes: newArena(size)}
+	p.anchors, p.cycles, p.suspect, p.depth, p.end = nil, nil, false, 0, start
 	if t.kind == tokDocStart {
 		p.end = t.end
 		p.scan.pop()

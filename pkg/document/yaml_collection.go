@@ -144,7 +144,14 @@ func (p *yamlParser) nullAt(at uint32) uint32 {
 
 // compactMap reads a mapping that is one `key: value` of a flow sequence, or one `: value` anywhere.
 func (p *yamlParser) compactMap(start uint32, props properties) (uint32, bool) {
-	id := p.open(start, Mapping, Flow, props)
+	style := Block
+	for i := len(p.context) - 1; i >= 0; i-- {
+		if c := p.context[i]; c == flowSeq || c == flowMap {
+			style = Flow
+			break
+		}
+	}
+	id := p.open(start, Mapping, style, props)
 	return id, p.inside(compactMap, id)
 }
 

@@ -121,7 +121,11 @@ func (p *yamlParser) alias(t token) (uint32, bool) {
 	p.suspect = true
 	p.end = t.end
 	p.scan.pop()
-	return p.doc.nodes.add(record{start: t.start, end: t.end, child: target, kind: Alias}), true
+	id := p.doc.nodes.add(record{start: t.start, end: t.end, child: target, kind: Alias})
+	if r := p.doc.nodes.at(target); r.kind != Scalar && r.end == r.start { // it has no end yet
+		p.cycles = append(p.cycles, id)
+	}
+	return id, true
 }
 
 // collection reads a sequence or mapping from its first token.

@@ -1,0 +1,106 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
+
+func TestPosition(t *testing.T) {
+	src := "\ufeffaé: b\r\ncd\re\n\nf"
+	docs, err := ParseYAML([]byte(src), Limits{})
+	if err != nil && docs == nil {
+		t.Skip(err)
+	}
+	f := newFile([]byte(src))
+	for _, tt := range []struct {
+		at           string
+		line, column int
+	}{
+		{"a", 1, 1}, {": b", 1, 3}, {"\r\nc", 1, 6}, {"cd", 2, 1}, {"e\n", 3, 1}, {"\n\nf", 3, 2}, {"f", 5, 1},
+	} {
+		offset := strings.Index(src, tt.at)
+		want := diag.Position{Line: tt.line, Column: tt.column}
+		if got := f.position(offset); got != want {
+			t.Errorf("%q at %d: got %v, want %v", tt.at, offset, got, want)
+		}
+		if got := f.offset(want); got != offset {
+			t.Errorf("%v: got %d, want %d", want, got, offset)
+		}
+	}
+	if got, want := f.position(len(src)), (diag.Position{Line: 5, Column: 2}); got != want {
+		t.Errorf("end: got %v, want %v", got, want)
+	}
+}
+
+func TestPositionsOnLongLine(t *testing.T) {
+	src := "[" + strings.Repeat("é, ", 400_000) + "x]"
+	docs, err := ParseYAML([]byte(src), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := 2
+	for n := docs[0].Root.First(); n.IsValid(); n = n.Next() {
+		if got := n.Span().Start; got.Column != column {
+			t.Fatalf("got %v, want column %d", got, column)
+		}
+		column += 3
+	}
+}
+
+func TestComments(t *testing.T) {
+	src := "# one\na: b # two\nc: 'x # y' #three\nd: | # four\n  # text\n#five\ne: \"#\"\nf: g#h\ni: &j#k l\n---\n# six\nm: n\n# seven\n"
+	docs, err := ParseYAML([]byte(src), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range docs {
+		for start, end := range d.Comments() {
+			got = append(got, src[start:end])
+		}
+	}
+	want := []string{"# one", "# two", "#three", "# four", "#five", "# six", "# seven"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNodeAt(t *testing.T) {
+	src := "a: 1\nb:\n- c: [d, e]\n- f\n"
+	docs, err := ParseYAML([]byte(src), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, at := range []string{"a", "1", "b", "- c", "c", "[", "d", "e", "f"} {
+		n := docs[0].NodeAt(strings.Index(src, at))
+		got = append(got, fmt.Sprintf("%s %s", n.Kind(), n.Text()))
+	}
+	want := []string{
+		"scalar a", "scalar 1", "scalar b", "sequence ", "scalar c", "sequence ", "scalar d", "scalar e", "scalar f",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := docs[0].NodeAtPosition(diag.Position{Line: 3, Column: 10}); n.Text() != "e" {
+		t.Errorf("at 3:10 stands %s", dump(n))
+	}
+}
+
+func TestApply(t *testing.T) {
+	got, err := Apply([]byte("hello world"), []Patch{{6, 11, "there"}, {0, 1, "H"}, {5, 5, ","}, {11, 11, "!"}})
+	if err != nil || string(got) != "Hello, there!" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, bad := range [][]Patch{{{0, 2, ""}, {1, 3, ""}}, {{-1, 0, ""}}, {{5, 4, ""}}, {{0, 12, ""}}} {
+		if _, err := Apply([]byte("hello world"), slices.Clone(bad)); err == nil {
+			t.Errorf("%v: no error", bad)
+		}
+	}
+}
