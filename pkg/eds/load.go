@@ -337,7 +337,7 @@ func (r *reader) newResource(s Shape) *Resource {
 	m := NewAssignment(V3)
 	v3, _, _ := Upgrade(m) // the identity for v3
 	return &Resource{
-		File: r.name, APIVersion: V3, Shape: s, Source: r.source(s), Origin: r.origin(s), Suffix: r.suffix,
+		File: r.name, APIVersion: V3, Shape: s, Source: r.source(s), Origin: r.origin(s), Suffix: r.suffix, SourceGiven: r.opts.Source != "",
 		Assignment: v3, Original: m, Around: r.around,
 	}
 }

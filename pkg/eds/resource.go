@@ -68,7 +68,9 @@ type Resource struct {
 	APIVersion APIVersion
 	Shape      Shape
 	Source     Source
-	Origin     Origin // where the EDS cluster is defined
+	// SourceGiven: the source was said by the user, not taken from the shape.
+	SourceGiven bool
+	Origin      Origin // where the EDS cluster is defined
 
 	// Assignment is the v3 message that all checks and simulations use. It is never nil; where text could not be
 	// decoded it holds what could.
@@ -121,6 +123,19 @@ type Cluster struct {
 	FromFlag bool
 	// Node is the cluster in its document; invalid when not from text.
 	Node document.Node
+}
+
+// HasUnknown tells whether the cluster was written with a field of this name, which v3 does not have.
+func (c *Cluster) HasUnknown(name string) bool {
+	if c == nil {
+		return false
+	}
+	for _, p := range c.Problems {
+		if p.Rule == "unknown-field" && len(p.Path) == 1 && p.Path[0].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Bootstrap holds what edsctl models of the bootstrap around a resource.

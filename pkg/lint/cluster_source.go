@@ -46,10 +46,10 @@ func (b *build) adsSource(at diag.Path) {
 	}
 }
 
-// surroundingsKnown tells whether what stands around the cluster is known: its bootstrap is at hand, or the cluster is
-// a document of its own, which is judged as if it were all that there is (envoy-eds-rules.md 0.6).
+// surroundingsKnown tells whether what stands around the cluster is known: its bootstrap is at hand, or the user said how
+// the cluster arrives, so that it is judged as if it were all that there is (envoy-eds-rules.md 0.6).
 func (b *build) surroundingsKnown() bool {
-	return b.c.Bootstrap != nil || b.c.InLoadAssignment() && b.c.Cluster != nil && !b.c.Cluster.FromFlag && b.c.Resource.Shape != eds.ShapeConfigDump
+	return b.c.Bootstrap != nil || b.c.SourceGiven && b.c.InLoadAssignment() && b.c.Cluster != nil && !b.c.Cluster.FromFlag && b.c.Resource.Shape != eds.ShapeConfigDump
 }
 
 // apiSource checks an api_config_source.

@@ -87,6 +87,7 @@ func (b *build) cardinality() {
 	groups := b.assignment.GetEndpoints()
 	dns := b.m.GetClusterType() == nil // gRPC knows the type LOGICAL_DNS only
 	switch {
+	case b.assignment == nil && b.c.Cluster.HasUnknown("hosts"): // the endpoints are there, in the form of v2
 	case b.assignment == nil:
 		at, message := inCluster("load_assignment"), "a LOGICAL_DNS cluster needs a load_assignment with exactly one endpoint"
 		b.envoy(stageType, rule, at, message, "LOGICAL_DNS clusters must have a single host")

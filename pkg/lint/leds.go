@@ -123,6 +123,7 @@ func ledsSource(c *Context, source *corev3.ConfigSource, path diag.Path, report 
 	switch s := source.GetConfigSourceSpecifier().(type) {
 	case *corev3.ConfigSource_Ads:
 		switch {
+		case c.Bootstrap == nil && !c.SourceGiven: // whether there is ADS is not known
 		case !hasADS:
 			refuse("leds_config is ads, but no bootstrap with ads_config is at hand", EnvoySays(adsNotConfigured))
 		case !c.Bootstrap.ADSIsDelta:
@@ -148,7 +149,7 @@ func ledsAPI(c *Context, api *corev3.ApiConfigSource, hasADS bool, refuse func(s
 			refuse("api_config_source names no grpc_services", EnvoySays("API configs must have either a gRPC service or a cluster name defined: <dump>"))
 		}
 	case corev3.ApiConfigSource_AGGREGATED_GRPC, corev3.ApiConfigSource_AGGREGATED_DELTA_GRPC:
-		if !hasADS {
+		if !hasADS && (c.Bootstrap != nil || c.SourceGiven) {
 			refuse("leds_config is aggregated, but no bootstrap with ads_config is at hand", EnvoySays(adsNotConfigured))
 		}
 	case corev3.ApiConfigSource_GRPC, corev3.ApiConfigSource_REST:

@@ -9,10 +9,13 @@ import (
 
 // Context is what a check may look at.
 type Context struct {
-	Resource      *eds.Resource
-	Cluster       *eds.Cluster   // the resource's own, or that of --cluster; nil when none is at hand
-	Bootstrap     *eds.Bootstrap // nil when none is at hand
-	Source        eds.Source
+	Resource  *eds.Resource
+	Cluster   *eds.Cluster   // the resource's own, or that of --cluster; nil when none is at hand
+	Bootstrap *eds.Bootstrap // nil when none is at hand
+	Source    eds.Source
+	// SourceGiven: the user said how it arrives, so that it is judged as if there were nothing else around it: a
+	// bootstrap without ADS and without other clusters (envoy-eds-rules.md 0.6). Otherwise what is not at hand is unknown.
+	SourceGiven   bool
 	Origin        eds.Origin
 	EnvoyVersion  int                 // minor version: 40 is 1.40
 	ExpectName    string              // --expect-name; empty when not said

@@ -59,7 +59,7 @@ func outcome(c *lint.Context, client diag.Client, r *ruled, facts *lint.Facts) d
 	if effect == diag.None || o.Message == "" {
 		return out
 	}
-	out.Message = o.Message
+	out.Message = strings.ToValidUTF8(o.Message, "") // as logs are read
 	if client == diag.Envoy {
 		out.Message = frame(c, r, &out)
 	}

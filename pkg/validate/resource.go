@@ -38,7 +38,7 @@ func judge(r *eds.Resource, o Options) (Resource, []found) {
 	if r.Node.IsValid() {
 		judged.Start = r.Node.Span().Start
 	}
-	grpcApplies := appliesToGRPC(c, all)
+	grpcApplies := appliesToGRPC(c)
 	findings := make([]found, 0, len(all))
 	for i := range all {
 		if f, ok := finding(c, &all[i], o, grpcApplies); ok {
@@ -92,8 +92,9 @@ func newContext(r *eds.Resource, o Options) *lint.Context {
 		Resource: r, Cluster: r.Cluster, Bootstrap: r.Bootstrap, Source: r.Source, Origin: r.Origin,
 		EnvoyVersion: o.EnvoyVersion, ExpectName: o.ExpectName, UnknownFields: o.UnknownFields, Getenv: o.Getenv,
 	}
+	c.SourceGiven = r.SourceGiven
 	if o.Source != "" {
-		c.Source = o.Source
+		c.Source, c.SourceGiven = o.Source, true
 	}
 	if c.Source == "" {
 		c.Source = eds.FromFile

@@ -48,21 +48,15 @@ func grpcVerdict(c *lint.Context, all []ruled) diag.Verdict {
 	if c.Source == eds.FromBootstrap {
 		return diag.Verdict{Kind: diag.NotApplicable, Message: "gRPC does not read an Envoy bootstrap"}
 	}
-	if !appliesToGRPC(c, all) {
+	if !appliesToGRPC(c) {
 		return diag.Verdict{Kind: diag.NotApplicable, Message: "the text cannot be read, so there is no resource"}
 	}
 	return verdict(c, diag.GRPC, all)
 }
 
 // appliesToGRPC tells whether gRPC ever gets the resource: not of a bootstrap, nor of text that Envoy cannot read.
-func appliesToGRPC(c *lint.Context, all []ruled) bool {
-	if c.Source == eds.FromBootstrap || c.Resource.Unreadable || (c.InLoadAssignment() && c.Cluster != nil && c.Cluster.Unreadable) {
-		return false
-	}
-	return !slices.ContainsFunc(all, func(r ruled) bool {
-		out := r.outcomes[diag.Envoy]
-		return r.rule.Producer == lint.ByDecoder && out.Effect >= diag.Reject && out.Stage < "00d" && out.Stage != "-" && out.Stage != ""
-	})
+func appliesToGRPC(c *lint.Context) bool {
+	return c.Source != eds.FromBootstrap && !c.Resource.Unreadable && (!c.InLoadAssignment() || c.Cluster == nil || !c.Cluster.Unreadable)
 }
 
 // order is the place of a finding in a client's order of checks. Within one place it is that of production.
