@@ -2,11 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/edsctl/edsctl/pkg/input"
 	"github.com/edsctl/edsctl/pkg/lint"
 )
 
@@ -45,6 +47,32 @@ func newCompletionCmd(env *Env) *cobra.Command {
 				return root.GenZshCompletion(env.Stdout)
 			}
 		},
+	}
+}
+
+// completeNames completes the names of the assignments in the files that are named so far. It works on what it can
+// read and is silent about the rest.
+func completeNames(env *Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		files, _ := input.Find(cmd.Context(), args, input.Options{Stdin: env.Stdin})
+		p := new(profile)
+		loader := newLoaders(inputOptions{maxBytes: input.DefaultMaxBytes}).of(p)
+		seen := map[string]bool{}
+		for _, file := range files {
+			if file.Name == input.Stdin {
+				continue // it would wait for the user
+			}
+			data, err := file.Read(cmd.Context())
+			if err != nil {
+				continue
+			}
+			for _, r := range loader.Load(file.Name, data, file.Named).Resources {
+				if strings.HasPrefix(r.Name, prefix) {
+					seen[r.Name] = true
+				}
+			}
+		}
+		return words(slices.Sorted(maps.Keys(seen))), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

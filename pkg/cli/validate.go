@@ -57,6 +57,7 @@ each assignment. Exits 1 when there are findings at or above --fail-on.`,
 	enumVar(cmd, &o.failOn, "fail-on", diag.Error.String(), []string{"error", "warning", "info", failNever}, "least severity that makes the exit code 1")
 	listVar(cmd.Flags(), &o.ruleLevels, "rule", "ID=off|info|warning|error", "severity of a rule (repeatable)", parseRuleLevel)
 	completeFlag(cmd, "rule", completeRuleLevels)
+	completeFlag(cmd, "expect-name", completeNames(env))
 	return cmd
 }
 
