@@ -51,6 +51,8 @@ func (b *batch) drive(ctx context.Context, o options) ([]outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	// client_side_weighted_round_robin balances by the weights of the assignment until its first update, after a second.
+	time.Sleep(1200 * time.Millisecond)
 	for i := range outcomes {
 		if err := outcomes[i].send(address, "/"+strconv.Itoa(i), o, keys); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", outcomes[i].scenario.name, err, stop())

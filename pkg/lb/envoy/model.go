@@ -122,9 +122,10 @@ func (m *Model) balance(a *attempt) (*balancer, error) {
 	return b, nil
 }
 
-// levelByLevel: before 1.40 always; in 1.40 for the hash policies of a STATIC cluster, or with a guard off.
+// levelByLevel: before 1.40 always; in 1.40 for the hash policies of a STATIC cluster, inside subsets (observed), or with
+// a guard off.
 func (in *Input) levelByLevel() bool {
-	return in.Version < 40 || in.Runtime.LevelByLevel || in.Static && in.Policy.hashes()
+	return in.Version < 40 || in.Runtime.LevelByLevel || in.Policy.Subset != nil || in.Static && in.Policy.hashes()
 }
 
 func (p *Policy) hashes() bool { return p.Name == RingHash || p.Name == Maglev }
