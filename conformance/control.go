@@ -142,8 +142,13 @@ func (s *stream) push(r *discoveryv3.DiscoveryResponse, asked string, patience t
 	if s.send(r) != nil {
 		return answer{ended: true}
 	}
+	return s.wait(r.Nonce, patience)
+}
+
+// wait takes requests until one answers the response with a nonce.
+func (s *stream) wait(nonce string, patience time.Duration) answer {
 	for deadline := time.Now().Add(patience); ; {
-		if a, ok := s.next(r.Nonce, time.Until(deadline)); ok {
+		if a, ok := s.next(nonce, time.Until(deadline)); ok {
 			return a
 		}
 	}

@@ -114,8 +114,5 @@ func fileMessage(log string) string {
 		return strings.TrimSpace(text)
 	}
 	_, text, _ := strings.Cut(log, "Filesystem config update failure: ")
-	if rest, ok := strings.CutPrefix(text, "in "); ok {
-		_, text, _ = strings.Cut(rest, ", ")
-	}
 	return strings.TrimSpace(text)
 }

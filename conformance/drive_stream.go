@@ -12,8 +12,12 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// How long a client may take to answer a response. Where silence is the answer, this is what it costs.
-const patience = 700 * time.Millisecond
+// How long a client may take to answer a response. Where silence is the answer, that is what it costs. A cluster is
+// always answered, but its table may take a while to build.
+const (
+	patience        = 400 * time.Millisecond
+	clusterPatience = 20 * time.Second
+)
 
 // session is an Envoy on streams, started again when it ends.
 type session struct {
@@ -54,7 +58,7 @@ func (s *session) ready() error {
 // put sends a response on a stream, when the client has asked for a type, and tells what became of it. cluster is whose
 // counters say whether it arrived; none: an acknowledged response has arrived.
 func (s *session) put(streamName, asked, cluster string, response *discoveryv3.DiscoveryResponse) (observed, error) {
-	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.ctx, 2*clusterPatience)
 	defer cancel()
 	st, err := s.control.stream(ctx, streamName)
 	if err != nil {
@@ -66,7 +70,17 @@ func (s *session) put(streamName, asked, cluster string, response *discoveryv3.D
 			return observed{}, err
 		}
 	}
-	a := st.push(response, asked, patience)
+	wait := patience
+	if asked == clusterURL {
+		wait = clusterPatience
+	}
+	a := st.push(response, asked, wait)
+	if a.none {
+		// Envoy may be at a table that takes long to build. Its administration answers when that is done.
+		if _, err := s.envoy.stats(cluster); err == nil {
+			a = st.wait(response.Nonce, patience)
+		}
+	}
 	switch {
 	case a.ended || !s.envoy.alive():
 		<-s.envoy.exited

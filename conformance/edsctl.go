@@ -69,7 +69,9 @@ func predict(ctx context.Context, o options, dir string, cases []*testCase) erro
 func flags(o options, dir string, key group) ([]string, error) {
 	args := []string{"validate", "--output", "json", "--client", "all", "--fail-on", "never", "--envoy-version", o.minor()}
 	switch key.route {
-	case viaBootstrap, viaFile:
+	case viaBootstrap:
+		return append(args, "--input-shape", "bootstrap"), nil
+	case viaFile:
 		return args, nil
 	case viaCDS:
 		return append(args, "--input-format", "pb"), nil

@@ -26,6 +26,9 @@ func grpcRules() []mutation {
 			l["lb_endpoints"].([]any)[0].(tree)["endpoint"].(tree)["address"] = socketAt(text)
 		}
 	}
+	replaced := func(address tree) func(l tree) {
+		return func(l tree) { l["lb_endpoints"].([]any)[0].(tree)["endpoint"].(tree)["address"] = address }
+	}
 	locality := func(zone string) func(l tree) { return func(l tree) { l["locality"] = tree{"zone": zone} } }
 	return []mutation{
 		at("locality-missing", func(g *generator, a tree) { delete(g.anyGroup(a), "locality") }, func(g *generator, a tree) {
@@ -80,12 +83,38 @@ func grpcRules() []mutation {
 		}),
 		cluster("lb-policy-unknown", func(_ *generator, c tree) { c["load_balancing_policy"] = tree{"policies": []any{}} },
 			func(_ *generator, c tree) { usePolicy(c, roundRobin) }),
+		at("duplicate-internal-endpoint", two(replaced(internal("l")), replaced(internal("l"))), two(replaced(internal("l")), nothing)),
+		cluster("dns-endpoint-not-socket", func(g *generator, c tree) { g.setAddress(g.dns(c), pick(g, pipe("/p", 0), internal("l"))) },
+			func(g *generator, c tree) { g.dns(c) }),
+		cluster("logical-dns-cardinality", func(g *generator, c tree) {
+			g.dns(c)["endpoints"] = pick(g, []any{}, []any{g.full(0, 0)}, []any{g.group(0, 0), g.group(1, 0)})
+		}, func(g *generator, c tree) { g.dns(c) }),
+		cluster("port-zero", func(g *generator, c tree) {
+			g.setAddress(g.dns(c), tree{"socket_address": tree{"address": g.ip(), "port_value": 0}})
+		}, func(g *generator, c tree) {
+			g.setAddress(g.dns(c), tree{"socket_address": tree{"address": g.ip(), "port_value": 1}})
+		}),
+		cluster("resolver-in-dns", func(g *generator, c tree) { g.setAddress(g.dns(c), resolvedBy(g.ip(), "x")) },
+			func(g *generator, c tree) { g.setAddress(g.dns(c), resolvedBy(g.ip(), "")) }),
+		cluster("endpoint-address-missing", func(g *generator, c tree) {
+			g.dns(c)["endpoints"] = []any{tree{"lb_endpoints": []any{pick(g, tree{}, tree{"endpoint": tree{}})}}}
+		}, func(g *generator, c tree) { g.dns(c) }),
+		cluster("named-port", func(g *generator, c tree) {
+			g.setAddress(g.dns(c), tree{"socket_address": tree{"address": g.ip(), "named_port": "http"}})
+		}, func(g *generator, c tree) { g.dns(c) }),
 		cluster("cluster-type-unknown", func(_ *generator, c tree) {
 			delete(c, "type")
 			delete(c, "eds_cluster_config")
 			c["cluster_type"] = tree{"name": "my.cluster"}
 		}, same),
 	}
+}
+
+// dns makes the cluster one of LOGICAL_DNS and returns its assignment. Its host is an address, so nothing is resolved.
+func (g *generator) dns(c tree) tree {
+	delete(c, "eds_cluster_config")
+	c["type"] = "LOGICAL_DNS"
+	return g.single(c)
 }
 
 const xdstpCluster = "xdstp:///envoy.config.cluster.v3.Cluster/x"

@@ -19,6 +19,8 @@ type raw string
 // renderJSON prints a tree on one line, with keys in their order.
 func renderJSON(v any) string {
 	switch v := v.(type) {
+	case nil:
+		return "null"
 	case raw:
 		return string(v)
 	case tree:
