@@ -16,7 +16,8 @@ const maxTableSize = 1 << 28
 
 // Errors of NewTable. A size of 1 passes Envoy's check for primes and then ends the process with a division by zero.
 var (
-	ErrTableNotPrime = errors.New("The table size of maglev must be prime number") //nolint:staticcheck // Envoy's words
+	//lint:ignore ST1005 these are Envoy's words
+	ErrTableNotPrime = errors.New("The table size of maglev must be prime number")
 	ErrTableOne      = errors.New("a maglev table of size 1 ends the Envoy process")
 	ErrTableTooLarge = errors.New("a maglev table above 268435456 entries is not built")
 )
