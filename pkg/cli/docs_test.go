@@ -45,7 +45,8 @@ func TestDocsCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		pages["cli/"+name+".md"] = strings.TrimRight(page.String(), "\n") + "\n"
-		pages["man/"+strings.ReplaceAll(name, "_", "-")+".1"] = strings.TrimRight(man.String(), "\n") + "\n"
+		text := strings.Replace(man.String(), `"Jan 0001"`, `""`, 1) // a date would change from day to day
+		pages["man/"+strings.ReplaceAll(name, "_", "-")+".1"] = strings.TrimRight(text, "\n") + "\n"
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
 				walk(sub)

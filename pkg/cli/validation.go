@@ -108,7 +108,7 @@ func (v *validation) judge(ctx context.Context, file *input.File, n int) judgedF
 	}
 	judging := v.judging(&p, workers)
 	out.report = validate.Run(loaded.Resources, judging)
-	out.report.Suppress(file.Name, loaded.Docs, judging)
+	out.report.Suppress(file.Name, slices.Concat(loaded.Docs, loaded.Embedded), judging)
 	for _, f := range loaded.FollowedDocs {
 		out.report.Suppress(f.Name, f.Docs, judging)
 	}

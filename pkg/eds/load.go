@@ -63,6 +63,8 @@ type File struct {
 	Resources []*Resource
 	// Docs are the documents of a text file, for source lines, comments and edits.
 	Docs []*document.Document
+	// Embedded are the documents that stand as text in those of Docs.
+	Embedded []*document.Document
 	// Skipped: nothing about the file is worth a word: it holds no assignment and was not named by the user.
 	Skipped bool
 	// Followed are the EDS files that were read because a bootstrap names them, as shown.

@@ -187,7 +187,9 @@ func (r *reader) embedded(key string, n document.Node) {
 		}
 		r.add(res)
 	}
+	r.file.Embedded = append(append(r.file.Embedded, inner.file.Docs...), inner.file.Embedded...)
 	r.file.Followed = append(r.file.Followed, inner.file.Followed...)
+	r.file.FollowedDocs = append(r.file.FollowedDocs, inner.file.FollowedDocs...)
 }
 
 // scan looks through the parts of a document that are not decoded for what makes Envoy refuse all of it: collections
