@@ -19,6 +19,7 @@ type fetchOptions struct {
 	timeout time.Duration
 	output  string
 	verbose int
+	record  string
 }
 
 func newFetchCmd(env *Env) *cobra.Command {
@@ -42,6 +43,8 @@ are explained, and make the exit code 4.`,
 	o.xdsCheck.bind(cmd)
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 15*time.Second, "longest time to wait for all answers")
 	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "tell what is sent and received; twice: whole messages")
+	cmd.Flags().StringVar(&o.record, "record", "", "append every message to this file, for edsctl replay")
+	noEnv(cmd.Flags(), "record")
 	outputVar(cmd, &o.output, render.AssignmentFormats())
 	return cmd
 }
@@ -65,10 +68,21 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	check := o.newChecker(env, &opts)
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 	defer cancel()
+	recorder, err := openRecording(o.record, opts, names)
+	if err != nil {
+		return err
+	}
+	var recordErr error
 	tracker, err := xds.Fetch(ctx, opts, names, func(ev *xds.Event) error {
+		if recordErr = recorder.Record(ev); recordErr != nil {
+			return xds.Stop(nil)
+		}
 		say.event(ev)
 		return check.event(ev)
 	})
+	if recordErr = errors.Join(recordErr, recorder.Close()); recordErr != nil {
+		return recordErr
+	}
 	if cmd.Context().Err() != nil {
 		return cmd.Context().Err()
 	}

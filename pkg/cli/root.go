@@ -55,6 +55,8 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 		newValidateCmd(env),
 		newSimulateCmd(env),
 		newFetchCmd(env),
+		newWatchCmd(env),
+		newReplayCmd(env),
 		newServeCmd(env),
 		newRulesCmd(env),
 		newVersionCmd(env),

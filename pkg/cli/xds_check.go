@@ -127,6 +127,14 @@ func (c *checker) isEarly(report validate.Report, index int, rule string) bool {
 	return false
 }
 
+// newest is what was found in the newest version of an assignment; nil when nothing was judged.
+func (c *checker) newest(name string) *validate.Report {
+	if r, ok := c.reports[name]; ok {
+		return &r
+	}
+	return nil
+}
+
 // all joins the newest reports of all names.
 func (c *checker) all() *render.Validation {
 	out := &render.Validation{Clients: c.clients}

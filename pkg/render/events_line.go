@@ -44,6 +44,8 @@ func eventText(ev *xds.Event) string {
 		return text
 	case xds.Expired:
 		return "the TTL ran out of " + strings.Join(ev.Names, ", ")
+	case xds.Stalled:
+		return "no assignment came in time for " + strings.Join(ev.Names, ", ")
 	case xds.Closed:
 		text := "closed"
 		if ev.Err != nil {

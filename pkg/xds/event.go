@@ -21,6 +21,7 @@ const (
 	Sent     Kind = "request"  // a request was sent: Request, Names, Ack
 	Received Kind = "response" // a response came: Message and all that was read out of it
 	Expired  Kind = "expired"  // the TTL of Names ran out
+	Stalled  Kind = "stalled"  // Names have waited for their first assignment, or for one after a change of their cluster, in vain
 	Closed   Kind = "close"    // a stream ended: Err, Retry
 	Note     Kind = "note"     // something to tell the user: Text
 )
@@ -47,7 +48,7 @@ type Event struct {
 	Nonce        string
 	ControlPlane string // control_plane.identifier of a response
 
-	Names   []string      // Sent: names asked for (SotW) or newly asked for (delta); Expired: the names
+	Names   []string      // Sent: names asked for (SotW) or newly asked for (delta); Expired, Stalled: the names
 	Dropped []string      // Sent, delta: names unsubscribed
 	Ack     Ack           // Sent
 	Request proto.Message // Sent

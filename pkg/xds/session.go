@@ -29,6 +29,8 @@ type session struct {
 	warm           *warming        // the clusters of CDS; nil unless follow
 	fixed          map[string]bool // names, unless follow
 	ttl            map[string]time.Time
+	waiting        map[string]bool // fixed names of which nothing came yet
+	patience       time.Time       // when waiting is reported; zero: it was
 	greeted        map[string]bool // type URLs after which the stream has had its node
 	out            []outgoing
 }
@@ -46,9 +48,10 @@ func newSession(o Options, names []string, ads bool) *session {
 		delta: o.Transport == Delta, ads: ads, follow: len(names) == 0, client: o.Client, ack: o.Ack, node: o.Node, nodeOnce: o.NodeOnce,
 		edsURL: AssignmentURL(o.ResourceVersion), cdsURL: ClusterURL(o.ResourceVersion),
 		fixed: map[string]bool{}, ttl: map[string]time.Time{}, greeted: map[string]bool{},
+		waiting: map[string]bool{}, patience: o.Now().Add(o.FetchTimeout),
 	}
 	for _, name := range names {
-		s.fixed[name] = true
+		s.fixed[name], s.waiting[name] = true, true
 	}
 	s.eds = s.subscription(s.edsURL, false)
 	if s.follow {
@@ -190,6 +193,9 @@ func (s *session) taken(r *response, now time.Time) {
 	}
 	for _, name := range r.removed {
 		names[name] = true
+	}
+	for name := range names {
+		delete(s.waiting, name)
 	}
 	if s.follow {
 		s.warm.answered(names)

@@ -11,6 +11,8 @@ func (s *session) deadline() time.Time {
 	var next time.Time
 	if s.follow {
 		next = s.warm.deadline()
+	} else if len(s.waiting) > 0 {
+		next = s.patience
 	}
 	for _, t := range s.ttl {
 		if next.IsZero() || t.Before(next) {
@@ -20,11 +22,18 @@ func (s *session) deadline() time.Time {
 	return next
 }
 
-// tick lets the clock work: clusters stop waiting for their assignment, resources with a TTL run out. Envoy keeps the
-// endpoints of an expired assignment and sends nothing; the names are returned for the user.
-func (s *session) tick(now time.Time) (expired []string) {
-	if s.follow && s.warm.expire(now) {
-		s.afterWarming()
+// tick lets the clock work: names wait no longer for their first assignment (stalled), resources with a TTL run out
+// (expired). Envoy keeps the endpoints of an expired assignment and sends nothing; both are for the user.
+func (s *session) tick(now time.Time) (expired, stalled []string) {
+	switch {
+	case s.follow:
+		if stalled = s.warm.expire(now); len(stalled) > 0 {
+			s.afterWarming()
+		}
+	case !s.patience.IsZero() && !now.Before(s.patience):
+		s.patience = time.Time{}
+		stalled = slices.Sorted(maps.Keys(s.waiting))
+		clear(s.waiting)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ttl)) {
 		if !now.Before(s.ttl[name]) {
@@ -33,5 +42,5 @@ func (s *session) tick(now time.Time) (expired []string) {
 			expired = append(expired, name)
 		}
 	}
-	return expired
+	return expired, stalled
 }

@@ -129,17 +129,17 @@ func (w *warming) answered(services map[string]bool) {
 	w.checkStarted()
 }
 
-// expire ends the wait of clusters whose deadline has passed, and tells whether there were any.
-func (w *warming) expire(now time.Time) bool {
-	any := false
+// expire ends the wait of clusters whose deadline has passed, and returns the names that they waited for.
+func (w *warming) expire(now time.Time) (stalled []string) {
 	for _, in := range slices.Clone(w.watches) {
 		if !in.answered && !in.deadline.IsZero() && !now.Before(in.deadline) {
 			w.finish(in)
-			any = true
+			stalled = append(stalled, in.service)
 		}
 	}
 	w.checkStarted()
-	return any
+	slices.Sort(stalled)
+	return slices.Compact(stalled)
 }
 
 func (w *warming) finish(in *instance) {

@@ -267,8 +267,12 @@ func (r *runner) sendAll(ctx context.Context) error {
 
 func (r *runner) tick(ctx context.Context) error {
 	now := r.o.Now()
-	if expired := r.session.tick(now); len(expired) > 0 {
-		if err := r.fn(&Event{Kind: Expired, Time: now, Names: expired}); err != nil {
+	expired, stalled := r.session.tick(now)
+	for kind, names := range map[Kind][]string{Expired: expired, Stalled: stalled} {
+		if len(names) == 0 {
+			continue
+		}
+		if err := r.fn(&Event{Kind: kind, Time: now, Names: names}); err != nil {
 			return err
 		}
 	}
@@ -278,6 +282,9 @@ func (r *runner) tick(ctx context.Context) error {
 func (r *runner) handle(ctx context.Context, in incoming) error {
 	now := r.o.Now()
 	if in.err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err() // the stream ends with its context
+		}
 		return r.closed(in, now)
 	}
 	r.heard = true

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/render"
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+type replayOptions struct {
+	xdsCheck
+	names   []string
+	at      string
+	output  string
+	verbose int
+}
+
+func newReplayCmd(env *Env) *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Show a recording of watch or fetch, and validate it anew",
+		Long: `Read a recording that watch or fetch made with --record, and show its changes as watch did, with what validation
+says of each assignment. With an output for assignments (yaml, json, textpb, pb) print the newest version of each
+instead, or that of the time --at, as input for validate, simulate and diff.`,
+		Example: `  edsctl replay incident.rec
+  edsctl replay incident.rec -o ndjson --name backend
+  edsctl replay incident.rec --at 2026-03-01T10:00:00Z -o yaml | edsctl simulate -`,
+		GroupID: groupLive,
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runReplay(cmd, env, &o, args[0]) },
+	}
+	o.xdsCheck.bind(cmd)
+	fs := cmd.Flags()
+	listVar(fs, &o.names, "name", "NAME", "show only this assignment (repeatable)", func(s string) (string, error) { return s, nil })
+	fs.StringVar(&o.at, "at", "", "leave out what came after this time (RFC 3339)")
+	fs.CountVarP(&o.verbose, "verbose", "v", "show every message; twice: whole messages")
+	outputVar(cmd, &o.output, append(render.WatchFormats(), "yaml", "json", "textpb", "pb"))
+	return cmd
+}
+
+func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) error {
+	var until time.Time
+	if o.at != "" {
+		var err error
+		if until, err = time.Parse(time.RFC3339, o.at); err != nil {
+			return usagef("--at: value %q: must be a time like 2026-03-01T10:00:00Z", o.at)
+		}
+	}
+	in, closeFile, err := openInput(env, path)
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	asLines := slices.Contains(render.WatchFormats(), o.output)
+	r := &replaying{
+		watching: watching{
+			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), held: map[string]*eds.Resource{}, env: env, format: o.output,
+			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names,
+		},
+		versions: map[string]render.Assignment{},
+	}
+	if !asLines {
+		r.env = &Env{Stdout: io.Discard}
+		r.format = render.WatchFormats()[0]
+	}
+	runs := 0
+	err = xds.ReadRecording(in, func(h xds.RecordHeader) error {
+		runs++
+		if r.say.verbose > 0 {
+			r.say.note(fmt.Sprintf("run %d: %s over %s from %q at %s", runs, h.Transport, h.Service, h.Server, h.Time.Format(time.RFC3339)))
+		}
+		return nil
+	}, func(ev *xds.Event) error {
+		if !until.IsZero() && ev.Time.After(until) {
+			return xds.Stop(nil)
+		}
+		r.keep(ev)
+		return r.event(ev)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if runs == 0 {
+		return fmt.Errorf("%s: the recording is empty", path)
+	}
+	if !asLines {
+		if err := render.Assignments(env.Stdout, o.output, r.newest(), render.Options{}); err != nil {
+			return err
+		}
+	}
+	r.check.report(r.say)
+	return r.check.failed()
+}
+
+func openInput(env *Env, path string) (io.Reader, func(), error) {
+	if path == "-" {
+		return env.Stdin, func() {}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the recording: %w", err)
+	}
+	return f, func() { _ = f.Close() }, nil
+}
+
+// replaying is a watch over a recording.
+type replaying struct {
+	watching
+	versions map[string]render.Assignment
+	order    []string
+}
+
+// keep stores the newest version of each name.
+func (r *replaying) keep(ev *xds.Event) {
+	if ev.Kind != xds.Received {
+		return
+	}
+	for i := range ev.Resources {
+		res := &ev.Resources[i]
+		if !res.Asked || res.Assignment == nil || r.isSecond(ev, i) || !r.shows(res.Name) {
+			continue
+		}
+		if _, ok := r.versions[res.Name]; !ok {
+			r.order = append(r.order, res.Name)
+		}
+		r.versions[res.Name] = render.Assignment{Name: res.Name, Version: res.Version, TypeURL: res.Any.GetTypeUrl(), Resource: res.Assignment}
+	}
+}
+
+func (r *replaying) newest() []render.Assignment {
+	slices.Sort(r.order)
+	out := make([]render.Assignment, 0, len(r.order))
+	for _, name := range r.order {
+		out = append(out, r.versions[name])
+	}
+	return out
+}

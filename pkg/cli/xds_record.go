@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+// openRecording begins a run in a recording; without a file it returns a recorder that records nothing.
+func openRecording(file string, o xds.Options, names []string) (*xds.Recorder, error) {
+	if file == "" {
+		return nil, nil
+	}
+	return xds.NewRecorder(file, xds.RecordHeader{
+		Time: time.Now().UTC(), Server: o.Dial.Target, Transport: o.Transport, Service: o.Service, Resource: o.ResourceVersion,
+		Names: names, NodeID: o.Node.GetId(),
+	})
+}
