@@ -252,6 +252,8 @@ func (v *tableVector) check(t *testing.T, m *Model, order []int) {
 func TestHashLoadVectors(t *testing.T) {
 	t.Parallel()
 	f := readHashFile(t)
+	checkedGolden(t, "envoy-hash-vectors", fmt.Sprintf("%d rings, %d maglev tables, %d loads and choices of priority, %d request hashes",
+		len(f.Rings), len(f.Tables), len(f.Loads)+len(f.Weighted)+len(f.Choose)+len(f.Thresholds), len(f.Policies)))
 	for _, v := range f.Loads {
 		var counts []Counts
 		for _, p := range v.Priorities {

@@ -76,6 +76,7 @@ func TestLBVectors(t *testing.T) {
 		}
 		t.Run(v.ID, func(t *testing.T) { check(t, v) })
 	}
+	checkedGolden(t, "envoy-lb-vectors", fmt.Sprintf("%d vectors of %d kinds", len(file.Vectors), len(checks)))
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(b)) }
