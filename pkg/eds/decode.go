@@ -98,7 +98,8 @@ func (e entry) text() string { return string(e.raw) }
 func (d *decoder) message(n document.Node, m proto.Message) {
 	d.jsonDepth = d.where.depth
 	if v := look(n); v.kind != jsonNull {
-		d.object(v, m.ProtoReflect().Descriptor())
+		md := m.ProtoReflect().Descriptor()
+		d.anyForm(v, classify(md.FullName()), md) // a layer of the runtime is a Struct
 	}
 	// Everything on the wire was made for this descriptor; only a string that is not UTF-8 could be refused.
 	if err := proto.Unmarshal(d.out, m); err != nil {
@@ -185,7 +186,7 @@ func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
 		e := d.entries[i]
 		switch {
 		case e.dead, mode == anyFields && e.text() == "@type":
-		case e.info == nil:
+		case e.info == nil || e.info.since > d.version:
 			if !(d.typed && len(d.frames) == 0 && e.text() == "@type") {
 				d.unknownField(e, m.md)
 			}
