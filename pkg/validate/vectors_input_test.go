@@ -143,7 +143,10 @@ func (in *vectorCase) readFile(name string) string {
 func (in *vectorCase) shape(e *vectorEntry, o *vectorObservation, source string) string {
 	found := eds.ShapeAssignment
 	if e.File != "" {
-		found = eds.NewLoader(eds.Options{}).Load(in.name, in.data, true).Resources[0].Shape
+		resources := eds.NewLoader(eds.Options{}).Load(in.name, in.data, true).Resources
+		if found = resources[0].Shape; found == eds.ShapeCluster && len(resources) > 1 {
+			found = "" // clusters inside something else
+		}
 	}
 	bare := e.Shape == "" && (found == eds.ShapeAssignment || found == eds.ShapeList) && e.Response == nil && e.Hex == ""
 	switch {
