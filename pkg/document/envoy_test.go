@@ -248,8 +248,47 @@ func envoyText(s string) string {
 	return strings.ReplaceAll(b.String(), "\uffff", " ")
 }
 
+// mutants are documents that randomText damages.
+var mutants = []string{
+	"- name: c\n  type: STATIC\n  load_assignment:\n    endpoints:\n    - lb_endpoints:\n      - endpoint: {address: {socket_address: {address: 1.2.3.4, port_value: 80}}}\n        weight: 3 # three\n",
+	"- &x\n  a: 'b''c'\n  \"d\": \"e\\n\\u00e9 f\"\n- *x\n- [*x, {k: v, ? q : r}, !t [a, b], 'x y' ]\n",
+	"- |\n  a\n   b\n\n  c\n- >-\n  d\n  e\n\n   f\n  g\n- |+2\n    h\n\n- last\n",
+	"- plain text\n  over lines\n\n  and more\n- \"quoted\n  over \\\n  lines\"\n- 'single\n\n  too'\n- key: multi\n    line\n  other: v\n",
+	"- ? complex key\n  : complex value\n- ? - a\n  : - b\n-\n  - x\n  -\n  - - y\n    - z: 1\n      w: 2\n",
+	"%YAML 1.2\n%TAG !e! tag:x,\n---\n- !e!a b\n- !!str c\n- !<v> d\n...\n# end\n",
+	"- {\n  \"json\": [1, 2.5e3, true, null],\n  \"nested\": {\"a\":\"b\", \"c\":[]},\n  \"s\": \"x\\ty\"\n  }\n",
+}
+
+// mutant changes a document at a few places.
+func mutant(rnd *rand.Rand) []byte {
+	b := []byte(mutants[rnd.IntN(len(mutants))])
+	const chars = " \n\t:-?,[]{}#&*!|>'\"%@`\\~ab0\r"
+	for range 1 + rnd.IntN(4) {
+		i := rnd.IntN(len(b))
+		c := chars[rnd.IntN(len(chars))]
+		switch rnd.IntN(4) {
+		case 0:
+			b = append(b[:i], b[i+1:]...)
+		case 1:
+			b[i] = c
+		case 2:
+			j := i + rnd.IntN(min(20, len(b)-i))
+			b = append(append([]byte{}, b[:i]...), b[j:]...)
+		default:
+			b = append(append(append([]byte{}, b[:i]...), c), b[i:]...)
+		}
+		if len(b) == 0 {
+			return []byte("- a")
+		}
+	}
+	return b
+}
+
 // randomText makes a text of pieces that matter to a YAML reader, often valid.
 func randomText(rnd *rand.Rand) []byte {
+	if rnd.IntN(2) == 0 {
+		return mutant(rnd)
+	}
 	pieces := []string{
 		"a", "b", "key", "- ", "-", "? ", ": ", ":", "\n", "\n", "\n  ", "\n ", "\n    ", "  ", " ", "\t", "[", "]", "{", "}", ", ", ",",
 		"'x'", "\"y\"", "\"", "'", "|", ">", "|-\n", ">+\n", "|2\n", "&a ", "*a", "!t ", "!!str ", "!", "#", " # c", "---\n", "...\n", "%", "\\", "\\n",

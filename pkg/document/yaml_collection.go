@@ -114,7 +114,9 @@ func (p *yamlParser) entry(t token, list *children) bool {
 		}
 		p.suspect = p.suspect || p.doc.nodes.at(list.last).kind != Scalar
 	} else {
-		list.add(p.nullAt(t.start))
+		at := min(t.start, uint32(len(p.file.src)))
+		p.end = max(p.end, at)
+		list.add(p.doc.nodes.add(record{start: at, end: at, kind: Scalar, style: Plain, raw: true}))
 	}
 	return p.value(list)
 }
@@ -134,12 +136,6 @@ func (p *yamlParser) value(list *children) bool {
 	}
 	p.scan.pop()
 	return p.read(list)
-}
-
-// nullAt adds an absent value at an offset.
-func (p *yamlParser) nullAt(at uint32) uint32 {
-	at = min(at, uint32(len(p.file.src)))
-	return p.doc.nodes.add(record{start: at, end: at, kind: Scalar, style: Plain, raw: true})
 }
 
 // compactMap reads a mapping that is one `key: value` of a flow sequence, or one `: value` anywhere.
