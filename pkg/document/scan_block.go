@@ -116,6 +116,9 @@ func (s *scanner) scanBlockText(style Style, chomp chomping, indent int, detect 
 			break
 		}
 	}
+	if f.folded && s.eof() && s.pos > lastBreak {
+		contentEnd = s.pos // the blanks count: yaml-cpp folds the break before them into a blank
+	}
 	switch chomp {
 	case strip:
 		st.trimTail("\n", 0)
