@@ -424,7 +424,7 @@ func (r *reader) addBytes(b []byte, p placement) {
 		res.Original = NewAssignment(V3)
 		return
 	}
-	res.Problems = append(res.Problems, unknownNumbers(res.Original.ProtoReflect(), nil, nil)...)
+	res.Problems = append(res.Problems, r.wireProblems(res.Original.ProtoReflect(), nil, nil)...)
 	v3, lost, err := Upgrade(res.Original)
 	if err != nil {
 		res.Absent = true
@@ -441,8 +441,9 @@ func (r *reader) addBytes(b []byte, p placement) {
 	}
 }
 
-// unknownNumbers reports the unknown field numbers of a message and of those in it.
-func unknownNumbers(m protoreflect.Message, path diag.Path, parents []string) []diag.Problem {
+// wireProblems reports what Envoy says of the fields of a binary message and of those in it: numbers that it does not
+// know, and deprecated fields.
+func (r *reader) wireProblems(m protoreflect.Message, path diag.Path, parents []string) []diag.Problem {
 	var out []diag.Problem
 	name := string(m.Descriptor().FullName())
 	if unknown := m.GetUnknown(); len(unknown) > 0 {
@@ -463,21 +464,36 @@ func unknownNumbers(m protoreflect.Message, path diag.Path, parents []string) []
 		p.Envoy = diag.Override{Stage: "05-unknown", Message: unknownNumberText(name, parents, numbers)}
 		out = append(out, p)
 	}
+	for full, since := range newFields { // one of them so far
+		fd := m.Descriptor().Fields().ByName(full.Name())
+		if full.Parent() == m.Descriptor().FullName() && r.opts.EnvoyVersion < since && m.Has(fd) {
+			p := diag.Problem{Rule: "unknown-field", Path: path.Field(string(fd.Name())), Message: fmt.Sprintf("%q is unknown to Envoy before 1.%d", fd.Name(), since)}
+			p.Envoy = diag.Override{Stage: "05-unknown", Message: unknownNumberText(name, parents, []string{fmt.Sprint(fd.Number())})}
+			out = append(out, p)
+		}
+	}
 	parents = append(parents[:len(parents):len(parents)], name)
+	known := r.schema.message(m.Descriptor()).fields
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if fd.Message() == nil && !known[string(fd.Name())].deprecated {
+			return true
+		}
 		at := path.Field(string(fd.Name()))
+		if known[string(fd.Name())].deprecated {
+			out = append(out, deprecatedProblem(fd, at))
+		}
 		switch {
 		case fd.IsMap() && fd.MapValue().Message() != nil:
 			v.Map().Range(func(k protoreflect.MapKey, mv protoreflect.Value) bool {
-				out = append(out, unknownNumbers(mv.Message(), at.Key(k.String()), parents)...)
+				out = append(out, r.wireProblems(mv.Message(), at.Key(k.String()), parents)...)
 				return true
 			})
 		case fd.IsList() && fd.Message() != nil:
 			for i := range v.List().Len() {
-				out = append(out, unknownNumbers(v.List().Get(i).Message(), at.Index(i), parents)...)
+				out = append(out, r.wireProblems(v.List().Get(i).Message(), at.Index(i), parents)...)
 			}
 		case fd.Message() != nil && !fd.IsMap():
-			out = append(out, unknownNumbers(v.Message(), at, parents)...)
+			out = append(out, r.wireProblems(v.Message(), at, parents)...)
 		}
 		return true
 	})

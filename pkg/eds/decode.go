@@ -193,7 +193,7 @@ func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
 		case d.skip != "" && len(d.frames) == 0 && e.info.fd.Name() == d.skip:
 			d.skipped = e.value
 		default:
-			d.field(e, m, &oneofs)
+			d.field(e, &oneofs)
 		}
 	}
 	d.entries = d.entries[:base]
@@ -265,7 +265,7 @@ func (d *decoder) twoSpellings(old, e *entry) {
 }
 
 // field reads one known field of a message.
-func (d *decoder) field(e entry, m *messageInfo, oneofs *[8]*fieldInfo) {
+func (d *decoder) field(e entry, oneofs *[8]*fieldInfo) {
 	if e.value.Tag() == ignoreTag {
 		d.add(d.problem(e.value, "ignore-tag-misplaced", "the tag !ignore on a value does nothing: put it before the key %q to drop the entry", e.text()))
 	}
@@ -282,7 +282,7 @@ func (d *decoder) field(e entry, m *messageInfo, oneofs *[8]*fieldInfo) {
 		*set = e.info
 	}
 	if e.info.deprecated && v.kind != jsonNull {
-		d.deprecatedField(e, m.md)
+		d.deprecatedField(e)
 	}
 	switch {
 	case v.kind == jsonNull && e.info.wkt != wktValue:

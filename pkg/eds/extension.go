@@ -57,7 +57,7 @@ func (r *reader) extension(content document.Format) {
 		if !errors.As(err, &se) {
 			return // JSON after all
 		}
-		p.Envoy.Message = w.parseText(jsonErrorText(w.root, se.Envoy))
+		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", se.Envoy))
 	case TextProto:
 		p.Envoy.Message = fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root)
 	case Binary:

@@ -3,8 +3,10 @@ package eds
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -244,21 +246,86 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 	if r.rootMessage() == responseMessage && r.source("") != FromREST {
 		w.file = r.name
 	}
-	if format == JSON {
-		return w.parseText(jsonErrorText(w.root, se.Envoy))
+	if r.named && r.depth == 0 && r.name != "<stdin>" && format == YAML && envoyParser(r.suffix) == JSON {
+		if _, err := document.ParseJSON(r.src, r.opts.Limits); err != nil { // what Envoy takes the file for
+			errors.As(err, &se)
+			format = JSON
+		}
 	}
-	if w.file != "" {
+	switch {
+	case format == JSON:
+		return w.parseText(jsonErrorText(w.root, r.jsonPlace(w.root, se), se.Envoy))
+	case w.file != "":
 		return "in " + w.file + ", " + se.Envoy
 	}
 	return se.Envoy
 }
 
+// jsonPlace is where in a response an error of the JSON reader is, as protobuf says it: an Any is passed over as a whole
+// before it is read, so it is the resource.
+func (r *reader) jsonPlace(root string, se *document.SyntaxError) string {
+	if root != responseMessage {
+		return ""
+	}
+	i := resourceAt(r.src, se.Span.Start)
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" @ resources[%d]: message google.protobuf.Any", i)
+}
+
+// resourceAt is the index of the element of the list "resources" in which a position of a JSON text lies, or -1.
+func resourceAt(src []byte, at diag.Position) int {
+	depth, index, inList := 0, -1, false
+	key := ""
+	line, column := 1, 1
+	for i := 0; i < len(src); i++ {
+		if line > at.Line || line == at.Line && column >= at.Column {
+			break
+		}
+		switch c := src[i]; c {
+		case '"':
+			end := i + 1
+			for end < len(src) && src[end] != '"' {
+				if src[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			if depth == 1 {
+				key = string(src[i+1 : min(end, len(src))])
+			}
+			column += utf8.RuneCount(src[i:min(end, len(src))])
+			i = end
+		case '{', '[':
+			if depth++; c == '[' && depth == 2 && key == "resources" {
+				inList, index = true, 0
+			}
+		case '}', ']':
+			if depth--; depth < 2 {
+				inList = false
+			}
+		case ',':
+			if inList && depth == 2 {
+				index++
+			}
+		case '\n':
+			line, column = line+1, 0
+		}
+		column++
+	}
+	if !inList || depth < 3 {
+		return -1
+	}
+	return index
+}
+
 // jsonErrorText puts a lexer's error into the frame that protobuf gives it. A few texts stand alone.
-func jsonErrorText(root, cause string) string {
+func jsonErrorText(root, place, cause string) string {
 	if cause == "unexpected EOF" || strings.HasPrefix(cause, "extraneous characters") {
 		return cause
 	}
-	return "invalid JSON in " + root + ", near <pos>: " + cause
+	return "invalid JSON in " + root + place + ", near <pos>: " + cause
 }
 
 // The outermost messages of the files that Envoy reads.

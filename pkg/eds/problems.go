@@ -157,15 +157,21 @@ func (d *decoder) skipValue(n document.Node) {
 }
 
 // deprecatedField reports a field that Envoy warns about.
-func (d *decoder) deprecatedField(e entry, md protoreflect.MessageDescriptor) {
-	fd := e.info.fd
-	rule, message := "deprecated-field", fmt.Sprintf("field %q of %s is deprecated", e.text(), md.Name())
+func (d *decoder) deprecatedField(e entry) {
+	p := deprecatedProblem(e.info.fd, d.path())
+	p.Span = e.key.Span()
+	d.add(p)
+}
+
+// deprecatedProblem is what Envoy says of a deprecated field that is set.
+func deprecatedProblem(fd protoreflect.FieldDescriptor, path diag.Path) diag.Problem {
+	md := fd.ContainingMessage()
+	p := diag.Problem{Rule: "deprecated-field", Path: path, Message: fmt.Sprintf("field %q of %s is deprecated", fd.Name(), md.Name())}
 	if fd.FullName() == "envoy.config.endpoint.v3.LocalityLbEndpoints.load_balancer_endpoints" {
-		rule, message = "load-balancer-endpoints-ignored", fmt.Sprintf("%q is deprecated and not read: its endpoints are lost", e.text())
+		p.Rule, p.Message = "load-balancer-endpoints-ignored", fmt.Sprintf("%q is deprecated and not read: its endpoints are lost", fd.Name())
 	}
-	p := d.problem(e.key, rule, "%s", message)
 	file := fd.ParentFile().Path()
 	p.Envoy = diag.Override{Stage: "05-unknown", Message: fmt.Sprintf("Deprecated field: type %s Using deprecated option '%s' from file %s. This configuration will be removed from Envoy soon. Please see https://www.envoyproxy.io/docs/envoy/latest/version_history/version_history for details. If continued use of this field is absolutely necessary, see https://www.envoyproxy.io/docs/envoy/latest/configuration/operations/runtime#using-runtime-overrides-for-deprecated-features for how to apply a temporary and highly discouraged override.",
 		md.FullName(), fd.FullName(), file[strings.LastIndexByte(file, '/')+1:])}
-	d.add(p)
+	return p
 }

@@ -45,6 +45,12 @@ func classify(name protoreflect.FullName) wellKnown {
 	return wktOther
 }
 
+// newFields are the fields that not all known versions of Envoy have, with the first minor version that does
+// (api-versions.md 2). An older one takes them for unknown.
+var newFields = map[protoreflect.FullName]int{
+	"envoy.config.endpoint.v3.Endpoint.observability_name": 39,
+}
+
 // messageInfo is what the decoder needs to know of a message, looked up once.
 type messageInfo struct {
 	md     protoreflect.MessageDescriptor
@@ -56,6 +62,7 @@ type fieldInfo struct {
 	fd         protoreflect.FieldDescriptor
 	deprecated bool
 	wkt        wellKnown
+	since      int        // minor version of Envoy that brought it, 0 when before all that are known
 	oneof      int        // 1 + index of the oneof that it belongs to, 0 when none
 	key, value *fieldInfo // of a map
 }
@@ -78,7 +85,7 @@ func (s *schema) message(md protoreflect.MessageDescriptor) *messageInfo {
 }
 
 func newFieldInfo(fd protoreflect.FieldDescriptor) *fieldInfo {
-	info := &fieldInfo{fd: fd}
+	info := &fieldInfo{fd: fd, since: newFields[fd.FullName()]}
 	if o, ok := fd.Options().(*descriptorpb.FieldOptions); ok {
 		info.deprecated = o.GetDeprecated()
 	}

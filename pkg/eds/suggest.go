@@ -1,9 +1,12 @@
 package eds
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/edsctl/edsctl/pkg/diag"
 )
 
 // replacedNames says what took the place of v2 names that v3 no longer has, by message and field.
@@ -46,7 +49,7 @@ func suggestField(md protoreflect.MessageDescriptor, key string) (string, bool) 
 	fds := md.Fields()
 	for i := range fds.Len() {
 		fd := fds.Get(i)
-		if d := editDistance(want, normal(string(fd.Name())), bestDistance); d < bestDistance {
+		if d := diag.Distance(want, normal(string(fd.Name()))); d < bestDistance {
 			best, bestDistance = string(fd.Name()), d
 			if key != strings.ToLower(key) && !strings.ContainsAny(key, "_-") && fd.JSONName() != string(fd.Name()) {
 				best = fd.JSONName()
@@ -56,40 +59,15 @@ func suggestField(md protoreflect.MessageDescriptor, key string) (string, bool) 
 	return best, best != ""
 }
 
-// nearest returns the candidate closest to word, or "" when none is near.
+// nearest returns the candidate closest to word whatever their case, or "" when none is near.
 func nearest(word string, candidates []string) string {
-	want := strings.ToUpper(word)
-	best, bestDistance := "", 1+len(want)/3
-	for _, c := range candidates {
-		if d := editDistance(want, strings.ToUpper(c), bestDistance); d < bestDistance {
-			best, bestDistance = c, d
-		}
+	upper := make([]string, len(candidates))
+	for i, c := range candidates {
+		upper[i] = strings.ToUpper(c)
 	}
-	return best
+	best, _ := diag.Nearest(strings.ToUpper(word), upper)
+	if i := slices.Index(upper, best); i >= 0 {
+		return candidates[i]
+	}
+	return ""
 }
-
-// editDistance is the Levenshtein distance of a and b, or limit when it is at least that.
-func editDistance(a, b string, limit int) int {
-	if abs(len(a)-len(b)) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return min(row[len(b)], limit)
-}
-
-func abs(i int) int { return max(i, -i) }

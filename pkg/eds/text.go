@@ -131,7 +131,7 @@ func (r *reader) textExtension(shape Shape) {
 				cause = se.Envoy
 			}
 		}
-		p.Envoy.Message = w.parseText(jsonErrorText(w.root, cause))
+		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", cause))
 	case Binary:
 		p.Rule = "file-eds-pb-garbage"
 		p.Message = "the content is no binary protobuf: Envoy takes a .pb file that it cannot read as empty, without an error"
