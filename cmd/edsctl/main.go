@@ -1,4 +1,4 @@
-// Command edsctl checks, simulates, fetches and writes Envoy's endpoint assignments.
+// Command edsctl checks, simulates, fetches and serves Envoy's endpoint assignments.
 package main
 
 import (

@@ -49,12 +49,3 @@ func TestPrintError(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-func TestNearest(t *testing.T) {
-	words := []string{"validate", "version", "rules", "envoy"}
-	for word, want := range map[string]string{"validat": "validate", "vaildate": "validate", "rule": "rules", "evnoy": "envoy", "xyz": "", "": "", "v": ""} {
-		if got, _ := nearest(word, words); got != want {
-			t.Errorf("%q: nearest %q, want %q", word, got, want)
-		}
-	}
-}

@@ -60,6 +60,8 @@ func subNames(cmd *cobra.Command) (names []string) {
 func helpTopics(root *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp()},
+		{Use: "selectors", Short: "How endpoints are selected", Long: selectorsHelp},
+		{Use: "assertions", Short: "What --assert checks", Long: assertionsHelp},
 		{Use: "environment", Short: "Variables and configuration files", Long: environmentHelp(root)},
 	}
 }

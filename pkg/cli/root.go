@@ -35,8 +35,8 @@ func Main(ctx context.Context, env Env, args []string) int {
 func NewRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "edsctl",
-		Short: "Check, simulate, fetch and write Envoy's endpoint assignments",
-		Long: `edsctl checks, simulates, fetches and writes ClusterLoadAssignments, the endpoint discovery resources of Envoy
+		Short: "Check, simulate, fetch and serve Envoy's endpoint assignments",
+		Long: `edsctl checks, simulates, fetches and serves ClusterLoadAssignments, the endpoint discovery resources of Envoy
 and of gRPC. It says what each of the two would do with an assignment, without running either.`,
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -54,6 +54,7 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	root.AddCommand(
 		newValidateCmd(env),
 		newSimulateCmd(env),
+		newDiffCmd(env),
 		newFetchCmd(env),
 		newWatchCmd(env),
 		newReplayCmd(env),

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
 )
 
 // maxNear is the number of values that a message names.
@@ -97,7 +99,7 @@ func near(want string, values []string) string {
 	total := len(values)
 	distances := make(map[string]int, total)
 	for _, v := range values {
-		distances[v] = distance(want, v)
+		distances[v] = diag.Distance(want, v)
 	}
 	slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(distances[a], distances[b]) })
 	var quoted []string
@@ -113,35 +115,9 @@ func near(want string, values []string) string {
 
 // didYouMean suggests the nearest of the allowed words when it is near enough.
 func didYouMean(word string, allowed []string) string {
-	best, at := 3, ""
-	for _, a := range allowed {
-		if d := distance(word, a); d < best {
-			best, at = d, a
-		}
-	}
-	if at == "" {
+	at, ok := diag.Nearest(word, allowed)
+	if !ok {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %q?)", at)
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		previous := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := previous
-			if a[i] != b[j] {
-				cost++
-			}
-			previous = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
