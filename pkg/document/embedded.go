@@ -1,5 +1,7 @@
 package document
 
+import "bytes"
+
 // Embedded reads the text of a scalar as a file of its own: a ConfigMap's data key, a quoted JSON text. Spans and
 // positions of the result are those of the outermost file, also in errors; offsets count in the text (Source).
 func (n Node) Embedded(format Format, lim Limits) ([]*Document, error) {
@@ -23,6 +25,9 @@ func (n Node) Embedded(format Format, lim Limits) ([]*Document, error) {
 			return nil, err
 		}
 		return []*Document{d}, nil
+	}
+	if bytes.HasPrefix(f.src, utf8BOM) {
+		f.bom = len(utf8BOM)
 	}
 	return parseYAML(f, lim)
 }

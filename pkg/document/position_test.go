@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -103,4 +104,44 @@ func TestApply(t *testing.T) {
 			t.Errorf("%v: no error", bad)
 		}
 	}
+}
+
+// TestCommentsOfRandomTexts empties the comments of texts: what is left is the same document with as many comments.
+func TestCommentsOfRandomTexts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 5))
+	found := 0
+	for range 20_000 {
+		src := randomText(rnd)
+		docs, err := ParseYAML(src, Limits{})
+		if err != nil || len(docs) != 1 || newFile(src).src[0] != src[0] {
+			continue
+		}
+		var patches []Patch
+		for start, end := range docs[0].Comments() {
+			patches = append(patches, Patch{start + 1, end, ""})
+		}
+		if len(patches) == 0 {
+			continue
+		}
+		found++
+		without, err := Apply(src, patches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ParseYAML(without, Limits{})
+		if err != nil || len(again) != 1 || dump(again[0].Root) != dump(docs[0].Root) {
+			t.Fatalf("%q without its comments is %q: %v", src, without, err)
+		}
+		n := 0
+		for start, end := range again[0].Comments() {
+			if string(without[start:end]) != "#" {
+				t.Fatalf("%q without its comments is %q, with the comment %q", src, without, without[start:end])
+			}
+			n++
+		}
+		if n != len(patches) {
+			t.Fatalf("%q: %d comments, but %q has %d", src, len(patches), without, n)
+		}
+	}
+	t.Logf("%d texts with comments", found)
 }
