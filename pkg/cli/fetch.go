@@ -20,6 +20,8 @@ type fetchOptions struct {
 	output  string
 	verbose int
 	record  string
+	admin   string
+	csds    string
 }
 
 func newFetchCmd(env *Env) *cobra.Command {
@@ -35,7 +37,9 @@ are explained, and make the exit code 4.`,
 		Example: `  edsctl fetch backend --server 127.0.0.1:18000 --plaintext
   edsctl fetch --server istiod.istio-system:15010 --plaintext --as istio-sidecar -o table
   edsctl fetch --bootstrap envoy.yaml --transport delta
-  edsctl fetch backend --server 127.0.0.1:18000 --plaintext | edsctl simulate -`,
+  edsctl fetch backend --server 127.0.0.1:18000 --plaintext | edsctl simulate -
+  edsctl fetch --admin http://127.0.0.1:9901 -o table
+  edsctl fetch --csds 127.0.0.1:50051`,
 		GroupID: groupLive,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runFetch(cmd, env, &o, args) },
 	}
@@ -45,6 +49,8 @@ are explained, and make the exit code 4.`,
 	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "tell what is sent and received; twice: whole messages")
 	cmd.Flags().StringVar(&o.record, "record", "", "append every message to this file, for edsctl replay")
 	noEnv(cmd.Flags(), "record")
+	cmd.Flags().StringVar(&o.admin, "admin", "", "read a running Envoy through its admin interface at this URL or HOST:PORT")
+	cmd.Flags().StringVar(&o.csds, "csds", "", "read a gRPC client through its client status service at HOST:PORT")
 	outputVar(cmd, &o.output, render.AssignmentFormats())
 	return cmd
 }
@@ -57,6 +63,14 @@ func outputVar(cmd *cobra.Command, value *string, formats []string) {
 }
 
 func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {
+	switch {
+	case o.admin != "" && o.csds != "":
+		return usagef("--admin and --csds exclude each other")
+	case o.admin != "":
+		return runFetchAdmin(cmd, env, o, names)
+	case o.csds != "":
+		return runFetchCSDS(cmd, env, o, names)
+	}
 	opts, notes, err := o.options(env)
 	if err != nil {
 		return err

@@ -77,6 +77,20 @@ func (c *checker) event(ev *xds.Event) error {
 	return c.refusal(ev, report, asked)
 }
 
+// judge validates assignments that came otherwise than by a stream.
+func (c *checker) judge(resources []*eds.Resource) {
+	if !c.on {
+		return
+	}
+	for _, r := range resources {
+		r.File = c.server
+	}
+	report := validate.Run(resources, c.options)
+	for i, r := range resources {
+		c.keep(r.Name, report, i)
+	}
+}
+
 // keep stores what a report says about one of its resources.
 func (c *checker) keep(name string, report validate.Report, index int) {
 	one := validate.Report{Resources: report.Resources[index : index+1]}

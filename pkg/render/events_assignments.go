@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,9 +24,11 @@ import (
 // Assignment is one assignment that a server sent.
 type Assignment struct {
 	Name     string
+	Cluster  string // of a running Envoy; empty: not known
 	Version  string
 	TypeURL  string
 	Resource *eds.Resource
+	Hosts    map[string]string // of a running Envoy: what it knows of an address beside its health
 }
 
 // AssignmentFormats names the formats of Assignments, the default first.
@@ -158,9 +161,18 @@ func stableText(data []byte) []byte {
 
 func assignmentsTable(w io.Writer, list []Assignment, o Options) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "NAME\tVERSION\tPRIORITY\tLOCALITY\tADDRESS\tHEALTH\tWEIGHT")
+	live := len(list) > 0 && list[0].Hosts != nil
+	if live {
+		fmt.Fprintln(tw, "NAME\tCLUSTER\tPRIORITY\tLOCALITY\tADDRESS\tHEALTH\tWEIGHT\tSTATE")
+	} else {
+		fmt.Fprintln(tw, "NAME\tVERSION\tPRIORITY\tLOCALITY\tADDRESS\tHEALTH\tWEIGHT")
+	}
 	for i := range list {
 		a := &list[i]
+		origin := shortVersion(a.Version)
+		if live {
+			origin = a.Cluster
+		}
 		rows := 0
 		for _, group := range a.Resource.Assignment.GetEndpoints() {
 			for _, ep := range group.GetLbEndpoints() {
@@ -169,12 +181,16 @@ func assignmentsTable(w io.Writer, list []Assignment, o Options) error {
 				if ep.GetLoadBalancingWeight() != nil {
 					weight = strconv.Itoa(int(ep.GetLoadBalancingWeight().GetValue()))
 				}
-				fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", Printable(a.Name), Printable(shortVersion(a.Version)), group.GetPriority(),
-					Printable(localityText(group.GetLocality())), Printable(addressText(ep.GetEndpoint().GetAddress())), ep.GetHealthStatus(), weight)
+				address := addressText(ep.GetEndpoint().GetAddress())
+				cells := []string{a.Name, origin, strconv.Itoa(int(group.GetPriority())), localityText(group.GetLocality()), address, ep.GetHealthStatus().String(), weight}
+				if live {
+					cells = append(cells, cmp.Or(a.Hosts[strings.TrimPrefix(address, "unix:")], "-"))
+				}
+				fmt.Fprintln(tw, printable(strings.Join(cells, "\t")))
 			}
 		}
 		if rows == 0 {
-			fmt.Fprintf(tw, "%s\t%s\t-\t-\tno endpoints\t-\t-\n", Printable(a.Name), Printable(shortVersion(a.Version)))
+			fmt.Fprintln(tw, printable(strings.Join([]string{a.Name, origin, "-", "-", "no endpoints", "-", "-"}, "\t")))
 		}
 	}
 	return tw.Flush()

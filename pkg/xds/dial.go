@@ -43,6 +43,13 @@ type Dial struct {
 
 const defaultMaxMsgSize = 256 << 20
 
+func (d *Dial) maxMsgSize() int64 {
+	if d.MaxMsgSize == 0 {
+		return defaultMaxMsgSize
+	}
+	return int64(d.MaxMsgSize)
+}
+
 // ParseServer splits a --server value into a target and what its scheme says about encryption: nil says nothing.
 // http and https are for REST, but are understood by the other transports as well.
 func ParseServer(s string) (target string, plaintext *bool, err error) {
@@ -143,17 +150,13 @@ func (d *Dial) connect() (*grpc.ClientConn, error) {
 		}
 		creds = credentials.NewTLS(cfg)
 	}
-	size := d.MaxMsgSize
-	if size == 0 {
-		size = defaultMaxMsgSize
-	}
 	timeout := d.ConnectTimeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
 	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(size), grpc.MaxCallSendMsgSize(64<<20)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(d.maxMsgSize())), grpc.MaxCallSendMsgSize(64<<20)),
 		grpc.WithUserAgent(d.UserAgent),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: timeout}),

@@ -98,10 +98,7 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 		return nil, httpError(url, err)
 	}
 	defer resp.Body.Close()
-	limit := int64(d.MaxMsgSize)
-	if limit == 0 {
-		limit = defaultMaxMsgSize
-	}
+	limit := d.maxMsgSize()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:

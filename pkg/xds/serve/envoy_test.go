@@ -18,6 +18,8 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/edsctl/edsctl/pkg/xds"
 )
 
 // envoyProcess is a real Envoy that takes its clusters from a server under test. The test is skipped unless
@@ -195,6 +197,15 @@ func TestEnvoy(t *testing.T) {
 			e.until("recovery after a refusal", e.hasHosts("a", "127.0.0.5"))
 			if n := s.count(isNACK); n != 1 {
 				t.Errorf("the bad assignment was refused %d times, want once", n)
+			}
+
+			live, err := xds.ReadAdmin(t.Context(), xds.Dial{Target: e.admin, Plaintext: true}, []string{"a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(live.Assignments) != 1 || live.Assignments[0].Cluster != "a" ||
+				live.Assignments[0].Resource.Assignment.GetEndpoints()[0].GetLbEndpoints()[0].GetEndpoint().GetAddress().GetSocketAddress().GetAddress() != "127.0.0.5" {
+				t.Errorf("read back %v", live.Assignments)
 			}
 
 			set()

@@ -10,12 +10,9 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/edsctl/edsctl/pkg/xds"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func assignment(name, address string) Assignment {
 	return Assignment{Message: &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{

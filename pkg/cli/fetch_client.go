@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/render"
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+// runFetchAdmin reads a running Envoy instead of a management server.
+func runFetchAdmin(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {
+	d, err := o.plainDial(env, "--admin", o.admin)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+	defer cancel()
+	say := newRemarks(env, cmd, o.verbose)
+	admin, err := xds.ReadAdmin(ctx, d, names)
+	if err != nil {
+		return clientError(ctx, d, err)
+	}
+	var list []render.Assignment
+	var resources []*eds.Resource
+	for _, a := range admin.Assignments {
+		list = append(list, render.Assignment{Name: a.Resource.Name, Cluster: a.Cluster, TypeURL: xds.AssignmentURL(xds.V3), Resource: a.Resource, Hosts: a.Hosts})
+		resources = append(resources, a.Resource)
+	}
+	if err := render.Assignments(env.Stdout, o.output, list, render.Options{Color: useColor(cmd, env, env.Stdout)}); err != nil {
+		return err
+	}
+	for _, w := range admin.Warming {
+		say.note(fmt.Sprintf("cluster %q is warming: it waits for its first assignment", w))
+	}
+	check := o.newChecker(env, &xds.Options{Dial: d})
+	check.judge(resources)
+	check.report(say)
+	return errors.Join(missing(names, admin), check.failed())
+}
+
+// missing is the error for names that Envoy does not have.
+func missing(names []string, admin *xds.Admin) error {
+	var absent []string
+	for _, n := range names {
+		found := false
+		for _, a := range admin.Assignments {
+			found = found || a.Resource.Name == n || a.Cluster == n
+		}
+		if !found {
+			absent = append(absent, n)
+		}
+	}
+	if len(absent) == 0 {
+		return nil
+	}
+	return errUnanswered(fmt.Errorf("fetch: Envoy has no active cluster for %s", quotedNames(absent)))
+}
+
+// runFetchCSDS reads a gRPC client.
+func runFetchCSDS(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {
+	d, err := o.plainDial(env, "--csds", o.csds)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+	defer cancel()
+	configs, err := xds.ReadCSDS(ctx, d)
+	if err != nil {
+		return clientError(ctx, d, err)
+	}
+	options := render.Options{Color: useColor(cmd, env, env.Stdout)}
+	if o.output == "table" || !o.flags.Changed("output") {
+		return render.ClientConfigs(env.Stdout, configs, names, options)
+	}
+	var list []render.Assignment
+	var resources []*eds.Resource
+	for _, c := range configs {
+		for _, r := range c.Resources {
+			if r.Resource != nil && (len(names) == 0 || slices.Contains(names, r.Name)) {
+				list = append(list, render.Assignment{Name: r.Name, Version: r.Version, TypeURL: r.TypeURL, Resource: r.Resource})
+				resources = append(resources, r.Resource)
+			}
+		}
+	}
+	if err := render.Assignments(env.Stdout, o.output, list, options); err != nil {
+		return err
+	}
+	say := newRemarks(env, cmd, o.verbose)
+	for _, c := range configs {
+		for _, r := range c.Resources {
+			if r.Error != "" {
+				say.note(fmt.Sprintf("client %q refused version %q of %q: %s", c.Node.GetId(), r.FailedVersion, r.Name, firstLine(r.Error)))
+			}
+		}
+	}
+	check := o.newChecker(env, &xds.Options{Dial: d})
+	check.judge(resources)
+	check.report(say)
+	return check.failed()
+}
+
+// plainDial is the way to a client: plaintext unless the flags or the URL speak of TLS.
+func (f *xdsFlags) plainDial(env *Env, flag, server string) (xds.Dial, error) {
+	if f.server != "" || f.bootstrap != "" {
+		return xds.Dial{}, usagef("%s cannot be combined with --server or --bootstrap", flag)
+	}
+	d, err := f.dial(&xds.Bootstrap{Target: server}, env)
+	if err != nil {
+		return d, err
+	}
+	target, plaintext, err := xds.ParseServer(server)
+	if err != nil {
+		return d, usagef("%s: value %q: %w", flag, redactURL(server), err)
+	}
+	d.Target = target
+	secure := f.caCert != "" || f.cert != "" || f.insecure || f.serverName != ""
+	d.Plaintext = !secure && (plaintext == nil || *plaintext)
+	return d, nil
+}
+
+func clientError(ctx context.Context, d xds.Dial, err error) error {
+	var failed *xds.StreamError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errUnanswered(fmt.Errorf("%s: no answer in time", d.Target))
+	case errors.As(err, &failed):
+		return connectionError(xds.Options{Dial: d, Transport: xds.REST}, failed)
+	}
+	return err
+}
