@@ -22,10 +22,16 @@ type arena struct {
 	last   uint32
 }
 
-// newArena makes an arena with room for about as many nodes as n bytes of text usually hold, at most a chunk.
+// newArena makes an arena with room for about n nodes, at most a chunk.
 func newArena(n int) arena {
-	return arena{chunks: [][]record{make([]record, 1, min(chunkSize, n/10+8))}}
+	return arena{chunks: [][]record{make([]record, 1, min(chunkSize, n+8))}}
 }
+
+// The usual length of a text by the number of its nodes, in bytes.
+const (
+	yamlBytesPerNode = 10
+	jsonBytesPerNode = 5
+)
 
 func (a *arena) at(i uint32) *record { return &a.chunks[i>>chunkBits][i&(chunkSize-1)] }
 

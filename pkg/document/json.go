@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -26,7 +25,7 @@ func ParseJSON(src []byte, lim Limits) (*Document, error) {
 }
 
 func parseJSON(f *file) (*Document, error) {
-	p := &jsonParser{src: f.src, file: f, doc: &Document{Format: JSON, file: f, nodes: newArena(len(f.src))}}
+	p := &jsonParser{src: f.src, file: f, doc: &Document{Format: JSON, file: f, nodes: newArena(len(f.src) / jsonBytesPerNode)}}
 	root, ok := p.document()
 	if !ok {
 		return nil, p.err
@@ -55,7 +54,7 @@ func ParseJSONLines(src []byte, lim Limits) ([]*Document, error) {
 		if n := bytes.IndexByte(rest, '\n'); n >= 0 {
 			rest = rest[:n]
 		}
-		p.doc = &Document{Format: JSON, file: f, nodes: newArena(len(rest)), start: uint32(p.pos)}
+		p.doc = &Document{Format: JSON, file: f, nodes: newArena(len(rest) / jsonBytesPerNode), start: uint32(p.pos)}
 		root, ok := p.value()
 		if !ok {
 			return docs, p.err
@@ -191,11 +190,11 @@ func (p *jsonParser) value() (uint32, bool) {
 		if c != '-' && (c < '0' || c > '9') {
 			return 0, p.fail(p.pos, fmt.Sprintf("unexpected character: '%s'", p.char()))
 		}
-		if !p.number() {
+		n, simple := p.numberLen(start)
+		if !p.number(n, simple) {
 			return 0, false
 		}
-		end := start + p.numberLen(start)
-		return p.doc.nodes.add(record{start: uint32(start), end: uint32(end), kind: Scalar, style: Plain, raw: true}), true
+		return p.doc.nodes.add(record{start: uint32(start), end: uint32(start + n), kind: Scalar, style: Plain, raw: true}), true
 	}
 }
 
@@ -288,20 +287,22 @@ func (p *jsonParser) key() (uint32, bool) {
 	return p.doc.nodes.add(record{start: uint32(start), end: uint32(p.pos), kind: Scalar, style: Plain, raw: true}), true
 }
 
-// numberLen is the length of what protobuf takes for a number at offset i.
-func (p *jsonParser) numberLen(i int) int {
+// numberLen is the length of what protobuf takes for a number at offset i, and whether it consists of digits only.
+func (p *jsonParser) numberLen(i int) (n int, simple bool) {
 	const (
 		integer = iota
 		fraction
 		exponent
 	)
 	state, prev := integer, byte(0)
-	n := 0
+	simple = true
 	for ; i+n < len(p.src); n++ {
 		c := p.src[i+n]
 		digitBefore := prev >= '0' && prev <= '9'
 		switch {
 		case c >= '0' && c <= '9':
+			prev = c
+			continue
 		case state == integer && c == '-' && !digitBefore:
 		case state == integer && c == '.' && digitBefore:
 			state = fraction
@@ -309,33 +310,42 @@ func (p *jsonParser) numberLen(i int) int {
 			state = exponent
 		case (prev == 'e' || prev == 'E') && (c == '-' || c == '+'):
 		default:
-			return n
+			return n, simple
 		}
-		prev = c
+		prev, simple = c, false
 	}
-	return n
+	return n, simple
 }
 
-// number passes a number and checks it and what follows.
-func (p *jsonParser) number() bool {
+// number passes a number of n bytes and checks it and what follows.
+func (p *jsonParser) number(n int, simple bool) bool {
 	start := p.pos
-	p.pos += p.numberLen(start)
-	text := string(p.src[start:p.pos])
+	p.pos += n
+	text := p.src[start:p.pos]
 	digits := text
-	if digits != "" && digits[0] == '-' {
+	if len(digits) > 0 && digits[0] == '-' {
 		digits = digits[1:]
 	}
 	switch {
-	case digits == "":
+	case len(digits) == 0:
 		return p.fail(start, "expected a number")
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
 		return p.fail(start, "number cannot have extraneous leading zero")
 	case digits[len(digits)-1] == '.':
 		return p.fail(start, "number cannot have trailing period")
 	}
-	if d, err := strconv.ParseFloat(text, 64); err != nil || math.IsInf(d, 0) {
+	const maxDigits = 308 // of an integer that a float64 can surely hold
+	if simple && n <= maxDigits {
+		return p.numberEnd()
+	}
+	if _, err := strconv.ParseFloat(string(text), 64); err != nil {
 		return p.fail(start, fmt.Sprintf("invalid number: '%s'", text))
 	}
+	return p.numberEnd()
+}
+
+// numberEnd checks what follows a number.
+func (p *jsonParser) numberEnd() bool {
 	if p.pos == len(p.src) {
 		return true
 	}

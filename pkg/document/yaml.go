@@ -87,11 +87,11 @@ func (p *yamlParser) document() *Document {
 	if start == atEnd {
 		start = uint32(len(p.file.src))
 	}
-	size := len(p.file.src)
+	count := len(p.file.src) / yamlBytesPerNode
 	if start > 0 {
-		size = 0 // not the length of all documents that follow
+		count = 0 // not that of all documents that follow
 	}
-	p.doc = &Document{Format: YAML, file: p.file, start: start, nodes: newArena(size)}
+	p.doc = &Document{Format: YAML, file: p.file, start: start, nodes: newArena(count)}
 	p.anchors, p.cycles, p.suspect, p.depth, p.end = nil, nil, false, 0, start
 	if t.kind == tokDocStart {
 		p.end = t.end
