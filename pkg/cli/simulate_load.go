@@ -155,11 +155,3 @@ func loadFile(ctx context.Context, env *Env, o *simulateOptions, name string) ([
 	}
 	return out, nil
 }
-
-// judgedAs is the simulation of a diff or a watch: no what-ifs, the verdicts of a profile.
-func judgedAs(env *Env, source eds.Source, judging validate.Options) *simulate.Options {
-	return &simulate.Options{
-		Getenv: env.Getenv, EnvoyVersion: judging.EnvoyVersion,
-		Check: func(r *eds.Resource) [len(diag.Clients)]diag.Verdict { return verdictsOf(r, source, judging) },
-	}
-}

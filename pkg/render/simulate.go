@@ -48,11 +48,11 @@ func (s *Simulation) Write(w io.Writer, format string, o Options) error {
 	return fmt.Errorf("unknown output format %q: must be one of %s", format, strings.Join(SimulationFormats(), ", "))
 }
 
-// percent is a share in percent with two decimals, as far as they say something: 24.5 %, 0.03 %, < 0.01 %.
+// percent is a share in percent with two decimals, two digits where that would be 0: 24.50%, 0.03%, 0.0012%.
 func percent(share float64) string {
 	switch {
 	case share > 0 && share < 0.00005:
-		return "<0.01%"
+		return fmt.Sprintf("%.2g%%", share*100)
 	case share < 1 && share > 0.99995:
 		return ">99.99%"
 	}

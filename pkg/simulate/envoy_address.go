@@ -15,15 +15,15 @@ import (
 func EnvoyAddress(a *corev3.Address) string {
 	switch a := a.GetAddress().(type) {
 	case *corev3.Address_SocketAddress:
-		host, port := a.SocketAddress.GetAddress(), ":"+strconv.FormatUint(uint64(a.SocketAddress.GetPortValue()), 10)
-		ip, err := netip.ParseAddr(host)
-		switch {
-		case err != nil:
-			return host + port
-		case ip.Is4():
-			return host + port
+		host, port := a.SocketAddress.GetAddress(), a.SocketAddress.GetPortValue()
+		if strings.IndexByte(host, ':') < 0 { // IPv4, or a name
+			b := make([]byte, 0, len(host)+6)
+			return string(strconv.AppendUint(append(append(b, host...), ':'), uint64(port), 10))
 		}
-		return "[" + ip6Text(ip) + "]" + port
+		if ip, err := netip.ParseAddr(host); err == nil {
+			host = "[" + ip6Text(ip) + "]"
+		}
+		return host + ":" + strconv.FormatUint(uint64(port), 10)
 	case *corev3.Address_Pipe:
 		return strings.ReplaceAll(a.Pipe.GetPath(), "\x00", "@")
 	case *corev3.Address_EnvoyInternalAddress:

@@ -6,7 +6,6 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
-	"github.com/edsctl/edsctl/pkg/lb"
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
 
@@ -32,14 +31,15 @@ func (s *run) envoy() error {
 		return nil
 	}
 	s.result.fillEnvoy(names.cla, &in, e)
-	for _, text := range s.o.HashKeys {
-		s.result.Keys = append(s.result.Keys, envoyKey(model, e, text))
+	if hashes(&in) {
+		s.result.pick = model.Pick
 	}
+	s.addKeys()
 	if s.o.Requests > 0 {
 		s.sampleEnvoy(model)
 	}
 	if s.o.Explain {
-		for _, step := range e.Steps {
+		for _, step := range model.Explain(e) {
 			s.result.Steps = append(s.result.Steps, Step(step))
 		}
 	}
@@ -99,14 +99,6 @@ func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, static bool
 	}
 	s.result.Notes = append(s.result.Notes, "the endpoints of the local cluster are not known (--local-cluster FILE)")
 	return &endpointv3.ClusterLoadAssignment{ClusterName: b.LocalClusterName}, static
-}
-
-func envoyKey(m *envoy.Model, e *envoy.Result, text string) Key {
-	key := Key{Key: text, Hash: lb.Sum64(text)}
-	if i := m.Pick(key.Hash); i >= 0 {
-		key.Address = e.Endpoints[i].Address
-	}
-	return key
 }
 
 // sampleEnvoy makes seeded requests with Envoy's pick algorithms.

@@ -35,19 +35,22 @@ func minClusterSize(in *envoy.Input) uint64 {
 	}
 }
 
-// envoyExplainer says in one line where an endpoint's share comes from. The words are made once for endpoints that have
-// the same.
+// envoyExplainer says in one line where an endpoint's share comes from. There may be very many endpoints: the words are
+// made once for neighbours that have the same, and lists are found once for each group of endpoints.
 type envoyExplainer struct {
-	in    *envoy.Input
-	e     *envoy.Result
-	texts map[whyKey]string
-	// weights and hosts of the endpoints with a share, by priority and, where localities are chosen first, by locality.
-	lists map[listOf]list
+	in *envoy.Input
+	e  *envoy.Result
+	// lists have the endpoints with a share, by priority and class and, where localities are chosen first, by locality.
+	lists map[listOf]*list
+
+	group  int // that the rest is about
+	byName bool
+	found  map[envoy.Class]*list
+	texts  map[whyKey]string
 }
 
+// whyKey is what tells the words for endpoints of one group apart.
 type whyKey struct {
-	priority  int
-	locality  envoy.Locality
 	class     envoy.Class
 	excluded  bool
 	duplicate bool
@@ -67,15 +70,47 @@ type list struct {
 }
 
 func newEnvoyExplainer(in *envoy.Input, e *envoy.Result) *envoyExplainer {
-	x := &envoyExplainer{in: in, e: e, texts: map[whyKey]string{}, lists: map[listOf]list{}}
+	x := &envoyExplainer{in: in, e: e, lists: map[listOf]*list{}, group: -1}
 	for i := range e.Endpoints {
 		if s := &e.Endpoints[i]; s.Share > 0 {
-			key := x.listOf(s)
-			l := x.lists[key]
-			x.lists[key] = list{l.hosts + 1, l.weight + uint64(s.Weight)}
+			x.enter(s)
+			l := x.list(s)
+			l.hosts++
+			l.weight += uint64(s.Weight)
 		}
 	}
+	x.group = -1
 	return x
+}
+
+// enter goes to the group of an endpoint.
+func (x *envoyExplainer) enter(s *envoy.EndpointShare) {
+	if s.Group == x.group {
+		return
+	}
+	x.group, x.byName = s.Group, x.byLocality(s.Priority)
+	x.found, x.texts = map[envoy.Class]*list{}, map[whyKey]string{}
+}
+
+// list is the list that an endpoint of the group is chosen from.
+func (x *envoyExplainer) list(s *envoy.EndpointShare) *list {
+	key := listOf{priority: s.Priority}
+	if !x.e.Priorities[s.Priority].Panic {
+		key.class = s.Class
+	}
+	if l, ok := x.found[key.class]; ok {
+		return l
+	}
+	if x.byName {
+		key.locality = s.Locality
+	}
+	l, ok := x.lists[key]
+	if !ok {
+		l = &list{}
+		x.lists[key] = l
+	}
+	x.found[key.class] = l
+	return l
 }
 
 // byLocality tells whether a locality of the priority is chosen before the endpoint.
@@ -95,24 +130,14 @@ func (x *envoyExplainer) byLocality(priority int) bool {
 	return priority == 0 && (x.e.ZoneAware.Mode == envoy.ZoneDirect || x.e.ZoneAware.Mode == envoy.ZoneResidual)
 }
 
-func (x *envoyExplainer) listOf(s *envoy.EndpointShare) listOf {
-	key := listOf{priority: s.Priority}
-	if !x.e.Priorities[s.Priority].Panic {
-		key.class = s.Class
-	}
-	if x.byLocality(s.Priority) {
-		key.locality = s.Locality
-	}
-	return key
-}
-
 func (x *envoyExplainer) text(s *envoy.EndpointShare) string {
-	key := whyKey{s.Priority, s.Locality, s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
-	if text, ok := x.texts[key]; ok {
-		return text
+	x.enter(s)
+	key := whyKey{s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
+	text, ok := x.texts[key]
+	if !ok {
+		text = x.why(s)
+		x.texts[key] = text
 	}
-	text := x.why(s)
-	x.texts[key] = text
 	return text
 }
 
@@ -143,7 +168,7 @@ func (x *envoyExplainer) why(s *envoy.EndpointShare) string {
 		return "panic, and fail_traffic_on_panic is set"
 	case s.Class == envoy.ClassDegraded && hashes(x.in):
 		return "hash policies do not use degraded endpoints"
-	case x.byLocality(s.Priority):
+	case x.byName:
 		return "its locality gets nothing"
 	default:
 		return "never chosen"
@@ -156,12 +181,12 @@ func hashes(in *envoy.Input) bool {
 
 // served says how the share of an endpoint that gets requests comes about.
 func (x *envoyExplainer) served(s *envoy.EndpointShare, p *envoy.Priority, load uint32) string {
-	l := x.lists[x.listOf(s)]
+	l := x.list(s)
 	text := fmt.Sprintf("load %d %% of priority %d", load, s.Priority)
 	if p.Panic {
 		text += " in panic: all its endpoints"
 	}
-	if x.byLocality(s.Priority) {
+	if x.byName {
 		text += ", locality " + LocalityID(s.Locality).String()
 	}
 	switch {

@@ -6,7 +6,6 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
-	"github.com/edsctl/edsctl/pkg/lb"
 	"github.com/edsctl/edsctl/pkg/lb/grpc"
 )
 
@@ -21,9 +20,16 @@ func (s *run) grpc() {
 	g := grpc.Simulate(a, grpcPolicy(s.cluster(), env))
 	s.result.fillGRPC(s.assignment(), a, g)
 	s.result.ZoneAware.Reason = "gRPC has no zone-aware routing"
-	for _, text := range s.o.HashKeys {
-		s.result.Keys = append(s.result.Keys, grpcKey(a, g, text))
+	if g.Ring != nil {
+		first := firstIndices(a)
+		s.result.pick = func(hash uint64) int {
+			if ref, ok := g.Ring.Pick(hash); ok {
+				return first[ref.Locality] + ref.Endpoint
+			}
+			return -1
+		}
 	}
+	s.addKeys()
 	if s.o.Requests > 0 {
 		s.sampleGRPC(a, g)
 	}
@@ -48,24 +54,20 @@ func (s *run) reachable() func(*endpointv3.LocalityLbEndpoints, *endpointv3.LbEn
 	}
 }
 
-func grpcKey(a *grpc.Assignment, g *grpc.Result, text string) Key {
-	key := Key{Key: text, Hash: lb.Sum64(text)}
-	if g.Ring != nil {
-		if ref, ok := g.Ring.Pick(key.Hash); ok {
-			key.Address = a.Localities[ref.Locality].Endpoints[ref.Endpoint].Addresses[0].Text
-		}
+// firstIndices are the places in the result of the first endpoint of each locality.
+func firstIndices(a *grpc.Assignment) []int {
+	first := make([]int, len(a.Localities))
+	for i := 1; i < len(first); i++ {
+		first[i] = first[i-1] + len(a.Localities[i-1].Endpoints)
 	}
-	return key
+	return first
 }
 
 // sampleGRPC makes seeded requests with gRPC's pickers.
 func (s *run) sampleGRPC(a *grpc.Assignment, g *grpc.Result) {
 	rng := rand.New(rand.NewPCG(s.o.Seed, 0))
 	picker := g.NewPicker(rng)
-	first := make([]int, len(a.Localities)) // of a locality's endpoints, in the order of the result
-	for i := 1; i < len(first); i++ {
-		first[i] = first[i-1] + len(a.Localities[i-1].Endpoints)
-	}
+	first := firstIndices(a)
 	counts := make([]int64, len(s.result.Endpoints))
 	out := &Run{Requests: s.o.Requests, Seed: s.o.Seed}
 	for range s.o.Requests {

@@ -38,6 +38,8 @@ type Result struct {
 
 	// cla is what was simulated, with the what-ifs in it; Group and Index of the endpoints are places in it.
 	cla *endpointv3.ClusterLoadAssignment
+	// pick is the index of the endpoint that a request hash goes to, -1 for none; nil for policies without hash.
+	pick func(hash uint64) int
 }
 
 // Cluster is what a result says about the Cluster around the assignment.

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/diff"
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/lint"
+	"github.com/edsctl/edsctl/pkg/render"
+	"github.com/edsctl/edsctl/pkg/simulate"
+	"github.com/edsctl/edsctl/pkg/validate"
+)
+
+type diffOptions struct {
+	inputOptions
+	profile
+	clusterFile string
+	name        string
+	outputs     []target
+}
+
+func newDiffCmd(env *Env) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "Compare two versions of assignments, and what the change does to the traffic",
+		Long: `Compare assignments without regard to order: endpoints that come, go or move, weights, health, metadata, localities, drops
+and the rest of the policy. Then show the traffic before and after, the largest difference first, the part of the hash keys
+that moves, and what Envoy will not do with the update.
+
+Assignments are matched by name; two sides with one assignment each are compared whatever their names. Each side is a file
+or "-". Exits 0 when the sides are the same, 1 when they differ.`,
+		Example: `  edsctl diff old.yaml new.yaml
+  git show main:eds.yaml | edsctl diff - eds.yaml
+  edsctl diff --client all --output markdown old.yaml new.yaml`,
+		GroupID: groupCheck,
+		Args: usage(func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return errors.New("needs two sides, OLD and NEW")
+			}
+			if args[0] == "-" && args[1] == "-" {
+				return errors.New("only one side can be standard input")
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd, env, &o, args) },
+	}
+	o.inputOptions.bind(cmd)
+	o.profile.bind(cmd, "input-format", "input-shape", "api-version", "client", "source", "cluster-origin", "envoy-version", "expect-name")
+	cmd.Flags().Lookup("client").Usage = "whose traffic is compared"
+	cmd.Flags().StringVar(&o.clusterFile, "cluster", "", "file with the Cluster (or clusters) around the assignments")
+	cmd.Flags().StringVar(&o.name, "name", "", "name of the one assignment to compare (all when unset)")
+	targetsVar(cmd, &o.outputs, render.DiffFormats(), "output format, and the file to write instead of standard output (repeatable)")
+	return cmd
+}
+
+func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error {
+	var sides [2][]simulated
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, arg := range args {
+		wg.Go(func() { sides[i], errs[i] = loadSide(cmd, env, o, arg) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	out := &render.Diff{Old: args[0], New: args[1]}
+	known := map[*eds.Resource]*simulated{}
+	var resources [2][]*eds.Resource
+	for i := range sides {
+		for j := range sides[i] {
+			r := &sides[i][j]
+			known[r.Resource] = r
+			resources[i] = append(resources[i], r.Resource)
+		}
+	}
+	for _, pair := range diff.Match(resources[0], resources[1]) {
+		a, err := diffPair(env, o, pair, known)
+		if err != nil {
+			return err
+		}
+		out.Assignments = append(out.Assignments, a)
+	}
+	if err := writeTargets(env, o.outputs, out.Write, renderOptions(cmd, env)); err != nil {
+		return err
+	}
+	if !out.Same() {
+		return errFindings()
+	}
+	return nil
+}
+
+// diffPair compares two versions of one assignment and simulates both for each client.
+func diffPair(env *Env, o *diffOptions, pair diff.Pair, known map[*eds.Resource]*simulated) (render.DiffAssignment, error) {
+	a := render.DiffAssignment{Result: diff.Compare(pair)}
+	if a.Same() {
+		return a, nil
+	}
+	before, after := known[pair.Old].judged(env), known[pair.New].judged(env)
+	for _, client := range o.profile.clients() {
+		if err := a.Impact(pair, client, before, after); err != nil {
+			return a, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	if pair.Old != nil && pair.New != nil {
+		a.Findings = updateFindings(pair, known)
+	}
+	return a, nil
+}
+
+// judged are the options to simulate a side; nil for a side that does not exist.
+func (r *simulated) judged(env *Env) *simulate.Options {
+	if r == nil {
+		return nil
+	}
+	return &simulate.Options{
+		Getenv: env.Getenv, EnvoyVersion: r.profile.minorVersion(),
+		Check: func(judged *eds.Resource) [len(diag.Clients)]diag.Verdict {
+			return verdictsOf(judged, r.Source, r.judging)
+		},
+	}
+}
+
+// updateFindings are what the rules about updates report, with the severities that the profile gives them.
+func updateFindings(pair diff.Pair, known map[*eds.Resource]*simulated) []render.DiffFinding {
+	var out []render.DiffFinding
+	for _, p := range lint.UpdateProblems(lintContext(known[pair.Old]), lintContext(known[pair.New])) {
+		severity := lint.Lookup(p.Rule).Severity
+		if level, ok := known[pair.New].judging.RuleLevels[p.Rule]; ok {
+			severity = level
+		}
+		if severity != diag.Off {
+			out = append(out, render.DiffFinding{Rule: p.Rule, Severity: severity, Path: p.Path.String(), Message: p.Message})
+		}
+	}
+	return out
+}
+
+func lintContext(r *simulated) *lint.Context { return validate.Context(r.Resource, r.judging) }
