@@ -56,7 +56,6 @@ func checkNode(t testing.TB, n Node, from, to int, flow bool) {
 		}
 		for c := n.First(); c.IsValid(); c = c.Next() {
 			checkNode(t, c, at, end, flow)
-			at, _ = c.FullOffsets()
 			_, at = c.Offsets()
 		}
 	}
