@@ -37,7 +37,6 @@ func (m *Model) Compute() *Result {
 		r.Loads, r.ZoneAware = m.balancers[0].loads, m.balancers[0].zone.result
 	}
 	m.fill(r, t)
-	r.Steps = m.steps(r)
 	return r
 }
 

@@ -2,7 +2,6 @@ package envoy
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -30,11 +29,15 @@ func (in *Input) drops() (shares []DropShare, dropped float64, rejected string) 
 		if why != "" && rejected == "" {
 			rejected = why
 		}
+		if len(in.Drops) > 1 && d.Denominator > 0 {
+			rate = min(1, float64(d.Numerator)/float64(d.Denominator)) // as documented, without Envoy's rounding
+		}
 		rate = min(rate, limit)
 		shares = append(shares, DropShare{Category: d.Category, Rate: rate, Share: pass * rate})
+		dropped += pass * rate
 		pass *= 1 - rate
 	}
-	return shares, 1 - pass, rejected
+	return shares, dropped, rejected
 }
 
 // rate is numerator / denominator as Envoy's 32-bit float, at most 1.
@@ -50,5 +53,5 @@ func (d Drop) rate() (rate float64, rejected string) {
 		return 1, fmt.Sprintf("Cluster drop_overloads config is invalid. drop_ratio=%s(Numerator %d / Denominator %d). The valid range is 0~1.",
 			strconv.FormatFloat(float64(ratio), 'g', -1, 32), d.Numerator, d.Denominator)
 	}
-	return math.Max(0, float64(ratio)), ""
+	return float64(ratio), ""
 }

@@ -31,8 +31,6 @@ type Result struct {
 	ZoneAware ZoneAwareResult
 	Subset    SubsetResult
 	Method    Method
-	// Steps are the computation in words with its numbers, in Envoy's order.
-	Steps []Step
 }
 
 // DropShare is a category with the share of all requests that it drops.
@@ -40,12 +38,6 @@ type DropShare struct {
 	Category string
 	Rate     float64 // of the requests that reach it
 	Share    float64
-}
-
-// Step is one line of the computation.
-type Step struct {
-	Stage string // drop, health, load, panic, subset, locality, zone-aware, policy, hash
-	Text  string
 }
 
 // Priority is one level.
