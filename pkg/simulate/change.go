@@ -19,7 +19,8 @@ import (
 func applyChanges(r *eds.Resource, o *Options) (*eds.Resource, []Change, error) {
 	var unreachable []Change
 	edits := slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Kind != Unreachable })
-	if !edits && o.OverprovisioningFactor == nil {
+	documented := o.AsDocumented && o.OverprovisioningFactor == nil && disablesOverprovisioning(r)
+	if !edits && o.OverprovisioningFactor == nil && !documented {
 		for _, c := range o.Changes {
 			if _, err := c.Selector.Select(r.Assignment); err != nil {
 				return nil, nil, err
@@ -44,11 +45,15 @@ func applyChanges(r *eds.Resource, o *Options) (*eds.Resource, []Change, error) 
 			return nil, nil, err
 		}
 	}
-	if o.OverprovisioningFactor != nil {
+	factor := o.OverprovisioningFactor
+	if documented {
+		factor = new(uint32(documentedFactor))
+	}
+	if factor != nil {
 		if changed.Assignment.Policy == nil {
 			changed.Assignment.Policy = &endpointv3.ClusterLoadAssignment_Policy{}
 		}
-		changed.Assignment.Policy.OverprovisioningFactor = wrapperspb.UInt32(*o.OverprovisioningFactor)
+		changed.Assignment.Policy.OverprovisioningFactor = wrapperspb.UInt32(*factor)
 	}
 	return &changed, unreachable, nil
 }

@@ -18,6 +18,9 @@ func (r *Result) Pick(hash uint64) string {
 
 // addKeys shows where the hash keys of the options go. A key is hashed as a header's value is: XXH64.
 func (s *run) addKeys() {
+	if len(s.o.HashKeys) > 0 && s.result.pick == nil {
+		s.result.Notes = append(s.result.Notes, "the policy does not look at a request hash: hash keys go nowhere in particular")
+	}
 	for _, text := range s.o.HashKeys {
 		hash := lb.Sum64(text)
 		s.result.Keys = append(s.result.Keys, Key{Key: text, Hash: hash, Address: s.result.Pick(hash)})

@@ -21,6 +21,9 @@ func FromResource(r *eds.Resource, client diag.Client, o *Options) (*Result, err
 	}
 	s.judge()
 	s.result.notes(r, client)
+	if o.AsDocumented && o.OverprovisioningFactor == nil && client == diag.Envoy && disablesOverprovisioning(r) {
+		s.result.Notes = append(s.result.Notes, "disable_overprovisioning is followed as documented: overprovisioning factor 100; no Envoy ever did")
+	}
 	switch {
 	case s.result.Verdict == string(diag.NotApplicable):
 		s.withoutShares()
