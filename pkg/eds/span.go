@@ -14,6 +14,52 @@ func (r *Resource) Span(p diag.Path) diag.Span {
 
 // Lookup is the node of the value at a canonical path, or of its nearest ancestor that is written.
 func (r *Resource) Lookup(p diag.Path) document.Node {
+	root, p := r.rootOf(p)
+	return below(root, p)
+}
+
+// Finder looks up many paths of one resource. It remembers the elements of the lists that it passes, so that the time for
+// each path does not depend on the length of the lists. It must not be used by several goroutines.
+type Finder struct {
+	resource *Resource
+	lists    map[document.Node][]document.Node
+}
+
+// NewFinder makes a Finder for a resource.
+func NewFinder(r *Resource) *Finder {
+	return &Finder{r, map[document.Node][]document.Node{}}
+}
+
+// Span is Resource.Span.
+func (f *Finder) Span(p diag.Path) diag.Span {
+	n, p := f.resource.rootOf(p)
+	for _, s := range p {
+		next := f.step(n, s)
+		if !next.IsValid() {
+			break
+		}
+		n = next
+	}
+	return n.Span()
+}
+
+func (f *Finder) step(n document.Node, s diag.Step) document.Node {
+	if s.IsKey || s.Name != "" {
+		return step(n, s)
+	}
+	list, ok := f.lists[n]
+	if !ok {
+		list = flatten(n, nil)
+		f.lists[n] = list
+	}
+	if s.Index < len(list) {
+		return list[s.Index]
+	}
+	return document.Node{}
+}
+
+// rootOf is the node that a path starts from, and the rest of the path.
+func (r *Resource) rootOf(p diag.Path) (document.Node, diag.Path) {
 	root := r.Node
 	if len(p) > 0 {
 		switch p[0].Name {
@@ -27,7 +73,7 @@ func (r *Resource) Lookup(p diag.Path) document.Node {
 			}
 		}
 	}
-	return below(root, p)
+	return root, p
 }
 
 // spanBelow is the span of what a path leads to from a node, or of the nearest ancestor.

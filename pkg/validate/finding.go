@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/lint"
 )
 
 // finding makes of a ruled problem what is reported; false when it is not.
-func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (found, bool) {
+func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool, finder *eds.Finder) (found, bool) {
 	envoy, grpc := r.outcomes[diag.Envoy].Effect, r.outcomes[diag.GRPC].Effect
 	if !grpcApplies && (!r.rule.Departs || r.grpcAlone()) && envoy == diag.None && grpc != diag.None {
 		return found{}, false
@@ -28,7 +29,7 @@ func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool) (found, boo
 	}
 	f.File = fileOf(c, f.Path)
 	if !f.Span.IsKnown() && f.Path != nil && c.Resource.Node.IsValid() {
-		f.Span = c.Resource.Span(f.Path)
+		f.Span = finder.Span(f.Path)
 	}
 	f.Fingerprint = fingerprint(&f)
 	return found{f, r.around || aboutSurroundings(f.Path)}, true

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -40,8 +41,9 @@ func judge(r *eds.Resource, o Options) (Resource, []found) {
 	}
 	grpcApplies := appliesToGRPC(c)
 	findings := make([]found, 0, len(all))
+	finder := eds.NewFinder(r)
 	for i := range all {
-		if f, ok := finding(c, &all[i], o, grpcApplies); ok {
+		if f, ok := finding(c, &all[i], o, grpcApplies, finder); ok {
 			findings = append(findings, f)
 		}
 	}
@@ -174,12 +176,20 @@ func unreadable(c *lint.Context, problems []produced) []diag.Path {
 			lost = append(lost, p.Path)
 		}
 	}
+	slices.SortFunc(lost, comparePaths)
 	return lost
 }
 
-// follows tells whether something found at a path only follows from a value that could not be read at or below it.
+// follows tells whether something found at a path only follows from a value that could not be read at or below it. The
+// lost paths are sorted.
 func follows(path diag.Path, lost []diag.Path) bool {
-	return slices.ContainsFunc(lost, func(l diag.Path) bool {
-		return len(l) >= len(path) && slices.Equal(l[:len(path)], path)
+	i, _ := slices.BinarySearchFunc(lost, path, comparePaths)
+	return i < len(lost) && len(lost[i]) >= len(path) && slices.Equal(lost[i][:len(path)], path)
+}
+
+// comparePaths orders a path before those below it.
+func comparePaths(a, b diag.Path) int {
+	return slices.CompareFunc(a, b, func(x, y diag.Step) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Index, y.Index))
 	})
 }
