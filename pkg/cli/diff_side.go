@@ -1,18 +1,174 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/xds"
 )
 
-// loadSide reads one side of a diff: the assignments of a file, a directory or standard input.
+// The schemes of live sides.
+const (
+	schemeXDS   = "xds://"
+	schemeAdmin = "admin://"
+)
+
+// sideTimeout is how long a live side may take.
+const sideTimeout = 15 * time.Second
+
+// loadSide reads one side of a diff: a file, a directory, standard input, a recording, a management server
+// (xds://HOST:PORT/NAME) or the admin interface of an Envoy (admin://HOST:PORT/NAME).
 func loadSide(cmd *cobra.Command, env *Env, o *diffOptions, arg string) ([]simulated, error) {
-	found, err := loadSimulated(cmd, env, &simulateOptions{
-		inputOptions: o.inputOptions, profile: o.profile, clusterFile: o.clusterFile, name: o.name,
-	}, []string{arg})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cmd.Name(), err)
+	var live []*eds.Resource
+	var err error
+	switch {
+	case strings.HasPrefix(arg, schemeXDS):
+		live, err = o.fromServer(cmd, env, strings.TrimPrefix(arg, schemeXDS))
+	case strings.HasPrefix(arg, schemeAdmin):
+		live, err = o.fromAdmin(cmd, env, strings.TrimPrefix(arg, schemeAdmin))
+	case isRecording(arg):
+		live, err = fromRecording(arg)
+	default:
+		return loadSimulated(cmd, env, o.asSimulate(), []string{arg})
 	}
-	return found, nil
+	if err != nil {
+		return nil, err
+	}
+	return surroundLive(cmd, env, o, live, arg)
+}
+
+// asSimulate are the options with which simulate would read the same files.
+func (o *diffOptions) asSimulate() *simulateOptions {
+	return &simulateOptions{inputOptions: o.inputOptions, profile: o.profile, clusterFile: o.clusterFile, name: o.name}
+}
+
+// splitSide cuts HOST:PORT/NAME[,NAME]; without a name all are wanted.
+func splitSide(side string) (address string, names []string) {
+	address, list, _ := strings.Cut(side, "/")
+	if list != "" {
+		names = strings.Split(list, ",")
+	}
+	return address, names
+}
+
+// fromServer fetches what a management server has.
+func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*eds.Resource, error) {
+	flags := o.xdsFlags
+	var names []string
+	flags.server, names = splitSide(side)
+	opts, _, err := flags.options(env)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), sideTimeout)
+	defer cancel()
+	tracker, err := xds.Fetch(ctx, opts, names, func(*xds.Event) error { return nil })
+	var failed *xds.StreamError
+	switch {
+	case cmd.Context().Err() != nil:
+		return nil, cmd.Context().Err()
+	case errors.As(err, &failed):
+		return nil, connectionError(opts, failed)
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	}
+	if unanswered := tracker.Unanswered(); len(unanswered) > 0 {
+		return nil, errUnanswered(fmt.Errorf("%s%s: no answer for %s within %s", schemeXDS, side, quotedNames(unanswered), sideTimeout))
+	}
+	var out []*eds.Resource
+	for _, a := range fetched(tracker) {
+		out = append(out, a.Resource)
+	}
+	return out, nil
+}
+
+// fromAdmin reads what a running Envoy has applied.
+func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*eds.Resource, error) {
+	address, names := splitSide(side)
+	d, err := o.plainDial(env, schemeAdmin, address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), sideTimeout)
+	defer cancel()
+	admin, err := xds.ReadAdmin(ctx, d, names)
+	if err != nil {
+		return nil, clientError(ctx, d, err)
+	}
+	var out []*eds.Resource
+	for _, a := range admin.Assignments {
+		out = append(out, a.Resource)
+	}
+	return out, missing(names, admin)
+}
+
+// recordingMark begins the first line of a recording.
+const recordingMark = `{"recording":`
+
+func isRecording(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false // who reads it next says why
+	}
+	defer f.Close()
+	head := make([]byte, len(recordingMark))
+	n, _ := f.Read(head)
+	return bytes.Equal(head[:n], []byte(recordingMark))
+}
+
+// fromRecording takes the newest version of each assignment.
+func fromRecording(file string) ([]*eds.Resource, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, bareError(err))
+	}
+	defer f.Close()
+	var names []string
+	newest := map[string]*eds.Resource{}
+	err = xds.ReadRecording(f, func(xds.RecordHeader) error { return nil }, func(ev *xds.Event) error {
+		for i := range ev.Resources {
+			r := &ev.Resources[i]
+			if ev.Kind != xds.Received || !r.Asked || r.Assignment == nil {
+				continue
+			}
+			if newest[r.Name] == nil {
+				names = append(names, r.Name)
+			}
+			newest[r.Name] = r.Assignment
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var out []*eds.Resource
+	for _, name := range names {
+		out = append(out, newest[name])
+	}
+	return out, nil
+}
+
+// surroundLive gives live assignments what files get: the cluster of --cluster, a name for the side, and the profile.
+func surroundLive(cmd *cobra.Command, env *Env, o *diffOptions, live []*eds.Resource, arg string) ([]simulated, error) {
+	v, err := newValidation(cmd.Context(), env, o.asSimulate().validation(cmd))
+	if err != nil {
+		return nil, err
+	}
+	v.surround(live, &o.profile)
+	var out []simulated
+	for _, r := range live {
+		if r.File == "" {
+			r.File = arg
+		}
+		out = append(out, simulated{r, o.profile, v.judging(&o.profile, 1)})
+	}
+	return named(cmd, out, o.name, []string{arg})
 }

@@ -41,12 +41,15 @@ func verdictsOf(r *eds.Resource, source eds.Source, judging validate.Options) [l
 	return validate.Run([]*eds.Resource{r}, judging).Resources[0].Verdicts
 }
 
+// validation are the options with which validate would read the same files.
+func (o *simulateOptions) validation(cmd *cobra.Command) *validateOptions {
+	return &validateOptions{inputOptions: o.inputOptions, profile: o.profile, clusterFile: o.clusterFile, flags: cmd.Flags()}
+}
+
 // loadSimulated reads the assignments that the arguments name. A file that cannot be read, a file that was named and
 // holds none, and a run that finds none at all are errors.
 func loadSimulated(cmd *cobra.Command, env *Env, o *simulateOptions, args []string) ([]simulated, error) {
-	v, err := newValidation(cmd.Context(), env, &validateOptions{
-		inputOptions: o.inputOptions, profile: o.profile, clusterFile: o.clusterFile, flags: cmd.Flags(),
-	})
+	v, err := newValidation(cmd.Context(), env, o.validation(cmd))
 	if err != nil {
 		return nil, err
 	}
