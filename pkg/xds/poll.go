@@ -3,6 +3,7 @@ package xds
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -168,12 +169,29 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 		}
 	}
 	nack, stop := splitStop(report(ev))
-	if ev.Refused != nil {
+	switch {
+	case ev.Refused != nil:
 		nack = ev.Refused
+	case nack == nil && !isCDS:
+		nack = refusePoll(r, names)
 	}
 	state.take(r, nack, p.o.Ack != AckValid)
 	if stop {
 		return Stop(nil)
+	}
+	return nil
+}
+
+// refusePoll is what a cluster that polls for its one name says of the answer (eds.cc, onConfigUpdate).
+func refusePoll(r *response, names []string) error {
+	if len(names) != 1 || len(r.items) == 0 {
+		return nil
+	}
+	if len(r.items) > 1 {
+		return fmt.Errorf("Unexpected EDS resource length: %d", len(r.items))
+	}
+	if got := r.items[0].Name; got != names[0] {
+		return fmt.Errorf("Unexpected EDS cluster (expecting %s): %s", names[0], got)
 	}
 	return nil
 }

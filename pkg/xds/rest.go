@@ -2,19 +2,25 @@ package xds
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // watchREST polls over HTTP as Envoy's HttpSubscriptionImpl does: the request as JSON with the names of the proto
@@ -113,14 +119,57 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 	return parseREST(url, data)
 }
 
-// parseREST reads the body of a good answer: names of fields in both spellings, unknown fields left out.
+// parseREST reads the body of a good answer: names of fields in both spellings, unknown fields left out. Assignments
+// are decoded once more as Envoy reads JSON, since Go's reader refuses or drops some of what Envoy takes (enum names in
+// any case, for one).
 func parseREST(url string, data []byte) (*discoveryv3.DiscoveryResponse, error) {
 	out := &discoveryv3.DiscoveryResponse{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, out); err != nil {
-		text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
-		return nil, &StreamError{Method: url, Code: codes.Internal, Text: "the answer is no DiscoveryResponse in JSON: " + strings.TrimPrefix(text, "proto: ")}
+	err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, out)
+	as := asEnvoyReads(data)
+	if err == nil {
+		for i, any := range out.Resources {
+			if as[i] != nil && !isWrapper(any.GetTypeUrl()) {
+				out.Resources[i] = as[i]
+			}
+		}
+		return out, nil
 	}
-	return out, nil
+	if len(as) > 0 {
+		return headOf(data, as), nil
+	}
+	text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
+	return nil, &StreamError{Method: url, Code: codes.Internal, Text: "the answer is no DiscoveryResponse in JSON: " + strings.TrimPrefix(text, "proto: ")}
+}
+
+// asEnvoyReads decodes the assignments of a response by their index; those that Envoy cannot read are left out.
+func asEnvoyReads(data []byte) map[int]*anypb.Any {
+	out := map[int]*anypb.Any{}
+	loaded := eds.NewLoader(eds.Options{Format: eds.JSON, Shape: eds.ShapeResponse, Source: eds.FromREST}).Load("response", data, true)
+	for _, r := range loaded.Resources {
+		if r.Absent || r.Unreadable || r.Response == nil || r.Original == nil {
+			continue
+		}
+		if any, err := anypb.New(r.Original); err == nil {
+			out[r.Response.Index] = any
+		}
+	}
+	return out
+}
+
+// headOf is a response whose JSON Go's reader refuses: the fields around the resources as far as they can be read.
+func headOf(data []byte, resources map[int]*anypb.Any) *discoveryv3.DiscoveryResponse {
+	var head struct {
+		Version  string `json:"version_info"`
+		Version2 string `json:"versionInfo"`
+		TypeURL  string `json:"type_url"`
+		TypeURL2 string `json:"typeUrl"`
+	}
+	_ = json.Unmarshal(data, &head)
+	out := &discoveryv3.DiscoveryResponse{VersionInfo: cmp.Or(head.Version, head.Version2), TypeUrl: cmp.Or(head.TypeURL, head.TypeURL2)}
+	for _, i := range slices.Sorted(maps.Keys(resources)) {
+		out.Resources = append(out.Resources, resources[i])
+	}
+	return out
 }
 
 // statusText is what a server says beside an HTTP status, in one short line.

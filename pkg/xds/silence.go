@@ -191,7 +191,7 @@ func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
 		return "the server's certificate is signed by an unknown authority", []string{"give the authority's certificate with --cacert"}
 	case has("certificate required", "bad certificate", "unknown certificate authority"):
 		return "the server wants a client certificate that it knows", []string{"give it with --cert and --key"}
-	case has("error reading server preface", "connection reset") && o.Dial.Plaintext:
+	case has("error reading server preface", "connection reset", "broken pipe") && o.Dial.Plaintext:
 		return "the server closed the connection at once: it may want TLS", []string{"leave out --plaintext"}
 	case has("connection refused"):
 		return "nothing listens there", nil

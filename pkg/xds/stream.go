@@ -34,7 +34,14 @@ const outboxSize = 4096
 
 // openLink starts a stream. Errors of the attempt arrive in the inbox like the end of a stream.
 func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delta bool, inbox chan<- incoming) error {
-	ctx, l.cancel = context.WithCancel(ctx)
+	// A deadline would travel to the server, which then ends the stream by itself; Envoy's streams have none.
+	parent := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	detach := context.AfterFunc(parent, cancel)
+	l.cancel = func() {
+		detach()
+		cancel()
+	}
 	ctx, err := d.withHeaders(ctx)
 	if err != nil {
 		l.cancel()

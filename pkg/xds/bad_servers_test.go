@@ -1,0 +1,335 @@
+package xds
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	endpointservice "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+// scripted is an EDS server whose stream is a function.
+type scripted struct {
+	endpointservice.UnimplementedEndpointDiscoveryServiceServer
+	stream func(endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error
+}
+
+func (s scripted) StreamEndpoints(st endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+	return s.stream(st)
+}
+
+func serveScript(t *testing.T, stream func(endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error, opts ...grpc.ServerOption) string {
+	t.Helper()
+	return serveGRPC(t, func(g *grpc.Server) {
+		endpointservice.RegisterEndpointDiscoveryServiceServer(g, scripted{stream: stream})
+	}, opts...)
+}
+
+func anyOf(t *testing.T, m proto.Message) *anypb.Any {
+	t.Helper()
+	any, err := anypb.New(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return any
+}
+
+// answer sends one response after the first request, and then waits for the client to go.
+func answer(resp *discoveryv3.DiscoveryResponse) func(endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+	return func(st endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+		if _, err := st.Recv(); err != nil {
+			return err
+		}
+		if err := st.Send(resp); err != nil {
+			return err
+		}
+		for {
+			if _, err := st.Recv(); err != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// rawServer answers connections with a function.
+func rawServer(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := lis.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				serve(c)
+			}()
+		}
+	}()
+	t.Cleanup(func() { _ = lis.Close(); <-done })
+	return lis.Addr().String()
+}
+
+// certificate makes a self-signed certificate and returns it with the file that holds it.
+func certificate(t *testing.T, name string, until time.Time) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: until.Add(-48 * time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
+}
+
+// TestBadServers asks servers that misbehave: each ends with one clear cause or with a timeout, and leaks nothing
+// (TestMain).
+func TestBadServers(t *testing.T) {
+	t.Parallel()
+	good := func(nonce string) *discoveryv3.DiscoveryResponse {
+		return &discoveryv3.DiscoveryResponse{VersionInfo: "1", Nonce: nonce, TypeUrl: AssignmentURL(V3), Resources: []*anypb.Any{anyOf(t, cla("a", "127.0.0.1"))}}
+	}
+	hour := time.Now().Add(time.Hour)
+	trusted, ca := certificate(t, "localhost", hour)
+	expired, expiredCA := certificate(t, "localhost", time.Now().Add(-time.Hour))
+	tests := []struct {
+		name  string
+		serve func(t *testing.T) string
+		opts  func(*Options)
+		// cause is what ExplainClose says; wantErr a part of the error; both empty: the deadline ends it.
+		cause, wantErr string
+		answered       bool
+		timeout        time.Duration
+	}{
+		{
+			name: "closes at once", cause: "the server closed the stream before everything was answered",
+			serve: func(t *testing.T) string {
+				return serveScript(t, func(endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error { return nil })
+			},
+		},
+		{
+			name: "refuses", cause: "the server wants credentials", wantErr: "Unauthenticated: no token",
+			serve: func(t *testing.T) string {
+				return serveScript(t, func(endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+					return status.Error(codes.Unauthenticated, "no token")
+				})
+			},
+		},
+		{
+			name: "never answers", timeout: 200 * time.Millisecond,
+			serve: func(t *testing.T) string {
+				return serveScript(t, func(st endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+					<-st.Context().Done()
+					return nil
+				})
+			},
+		},
+		{
+			name: "garbage in the resource", answered: true,
+			serve: func(t *testing.T) string {
+				r := good("1")
+				r.Resources = append(r.Resources, &anypb.Any{TypeUrl: AssignmentURL(V3), Value: []byte("\xff\xff")})
+				return serveScript(t, answer(r))
+			},
+		},
+		{
+			name: "another type URL", timeout: 200 * time.Millisecond,
+			serve: func(t *testing.T) string {
+				r := good("1")
+				r.TypeUrl = ClusterURL(V3)
+				return serveScript(t, answer(r))
+			},
+		},
+		{
+			name: "a name twice", answered: true,
+			serve: func(t *testing.T) string {
+				r := good("1")
+				r.Resources = append(r.Resources, anyOf(t, cla("a", "127.0.0.2")))
+				return serveScript(t, answer(r))
+			},
+		},
+		{
+			name: "a response that is too large", cause: "the response is larger than the limit",
+			opts: func(o *Options) { o.Dial.MaxMsgSize = 1 << 20 },
+			serve: func(t *testing.T) string {
+				r := good("1")
+				r.Canary = true
+				r.VersionInfo = strings.Repeat("x", 2<<20)
+				return serveScript(t, answer(r))
+			},
+		},
+		{
+			name: "100 MB", answered: true, timeout: 20 * time.Second,
+			serve: func(t *testing.T) string {
+				r := good("1")
+				r.Resources[0] = anyOf(t, cla("a", "127.0.0.1"))
+				r.VersionInfo = strings.Repeat("x", 100<<20)
+				return serveScript(t, answer(r))
+			},
+		},
+		{
+			name: "a nonce that repeats, in a storm", timeout: 300 * time.Millisecond,
+			serve: func(t *testing.T) string {
+				return serveScript(t, func(st endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+					for {
+						r := good("same")
+						r.Resources = []*anypb.Any{anyOf(t, cla("b", "127.0.0.1"))}
+						if st.Send(r) != nil {
+							return nil
+						}
+					}
+				})
+			},
+		},
+		{
+			name: "accepts and says nothing", timeout: 300 * time.Millisecond,
+			serve: func(t *testing.T) string {
+				return rawServer(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+			},
+		},
+		{
+			name: "HTTP/1 on the port", cause: "the server speaks HTTP/1, not gRPC",
+			serve: func(t *testing.T) string {
+				return serveHTTP(t, http.NotFoundHandler())
+			},
+		},
+		{
+			name: "closes the connection", cause: "the server closed the connection at once: it may want TLS",
+			serve: func(t *testing.T) string { return rawServer(t, func(net.Conn) {}) },
+		},
+		{
+			name: "no TLS", cause: "the server does not speak TLS", opts: func(o *Options) { o.Dial.Plaintext = false },
+			serve: func(t *testing.T) string {
+				return rawServer(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
+			},
+		},
+		{
+			name: "an expired certificate", cause: "the server's certificate is not valid now",
+			opts:  func(o *Options) { o.Dial.Plaintext, o.Dial.CACert, o.Dial.ServerName = false, expiredCA, "localhost" },
+			serve: func(t *testing.T) string { return serveTLS(t, expired, good("1")) },
+		},
+		{
+			name: "the wrong name", cause: "the server's certificate is for another name",
+			opts:  func(o *Options) { o.Dial.Plaintext, o.Dial.CACert, o.Dial.ServerName = false, ca, "other.example" },
+			serve: func(t *testing.T) string { return serveTLS(t, trusted, good("1")) },
+		},
+		{
+			name: "an unknown authority", cause: "the server's certificate is signed by an unknown authority",
+			opts:  func(o *Options) { o.Dial.Plaintext, o.Dial.ServerName = false, "localhost" },
+			serve: func(t *testing.T) string { return serveTLS(t, trusted, good("1")) },
+		},
+		{
+			name: "a good certificate", answered: true,
+			opts:  func(o *Options) { o.Dial.Plaintext, o.Dial.CACert, o.Dial.ServerName = false, ca, "localhost" },
+			serve: func(t *testing.T) string { return serveTLS(t, trusted, good("1")) },
+		},
+		{
+			name: "a loop of redirects", wantErr: `it redirects to "/v3/discovery:endpoints", which Envoy does not follow`,
+			opts: func(o *Options) { o.Transport = REST },
+			serve: func(t *testing.T) string {
+				return serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+				}))
+			},
+		},
+		{
+			name: "no JSON", wantErr: "the answer is no DiscoveryResponse in JSON", opts: func(o *Options) { o.Transport = REST },
+			serve: func(t *testing.T) string {
+				return serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }))
+			},
+		},
+		{
+			name: "gRPC asked over REST", wantErr: "", cause: "", timeout: 2 * time.Second, opts: func(o *Options) { o.Transport = REST },
+			serve: func(t *testing.T) string { return serveScript(t, answer(good("1"))) },
+		},
+		{
+			name: "nothing listens", cause: "nothing listens there",
+			serve: func(t *testing.T) string {
+				addr := rawServer(t, func(net.Conn) {})
+				_, port, _ := net.SplitHostPort(addr)
+				return "127.0.0.2:" + port
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := testOptions(tt.serve(t))
+			o.Service = ServiceEDS
+			if tt.opts != nil {
+				tt.opts(&o)
+			}
+			timeout := tt.timeout
+			if timeout == 0 {
+				timeout = 10 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			tr, err := Fetch(ctx, o, []string{"a"}, func(*Event) error { return nil })
+			if tr.Done() != tt.answered {
+				t.Errorf("answered: %v, want %v (%v)", tr.Done(), tt.answered, err)
+			}
+			var failed *StreamError
+			errors.As(err, &failed)
+			switch {
+			case tt.answered && err != nil:
+				t.Errorf("unexpected error: %v", err)
+			case tt.cause == "" && tt.wantErr == "" && !tt.answered && !errors.Is(err, context.DeadlineExceeded) && failed == nil:
+				t.Errorf("error %v, want the deadline", err)
+			case tt.cause != "" && failed == nil:
+				t.Errorf("error %v, want a failed stream", err)
+			case tt.cause != "":
+				if got, _ := ExplainClose(failed, o); got != tt.cause {
+					t.Errorf("cause %q of %v, want %q", got, err, tt.cause)
+				}
+			}
+			if tt.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tt.wantErr)) {
+				t.Errorf("error %v, want %q", err, tt.wantErr)
+			}
+		})
+	}
+}
+
+func serveTLS(t *testing.T, cert tls.Certificate, resp *discoveryv3.DiscoveryResponse) string {
+	t.Helper()
+	return serveScript(t, answer(resp), grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
+}
