@@ -14,6 +14,7 @@ build:
 
 test:
 	$(GO) test -shuffle=on ./...
+	@cat testdata/vectors/*.golden
 
 check:
 	@sh .ci/check-format

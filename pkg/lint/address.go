@@ -70,10 +70,20 @@ func resolveSocket(s *corev3.SocketAddress) address {
 	if !ok {
 		return address{
 			rule: "endpoint-not-ip", field: "socket_address.address", says: "malformed IP address: " + s.GetAddress(),
-			words: strconv.Quote(s.GetAddress()) + " is no IP address",
+			words: notIP(s.GetAddress()),
 		}
 	}
 	return address{kind: ipAddress, ip: netip.AddrPortFrom(ip, uint16(s.GetPortValue()))}
+}
+
+// notIP tells what is wrong with a text that is no IP address.
+func notIP(text string) string {
+	words := strconv.Quote(text) + " is no IP address"
+	isLetter := func(r rune) bool { return r >= 'g' && r <= 'z' || r >= 'G' && r <= 'Z' }
+	if strings.ContainsFunc(text, isLetter) && !strings.ContainsAny(text, ":%/") {
+		words += ": a name can be resolved in a STRICT_DNS or LOGICAL_DNS cluster only"
+	}
+	return words
 }
 
 func resolvePipe(p *corev3.Pipe) address {

@@ -126,14 +126,18 @@ func missingWeights(c *Context, report func(diag.Problem)) {
 	if missing == 0 {
 		return
 	}
-	report(diag.Problem{
-		Rule: "locality-weight-missing", Path: groupPath(first),
-		Message: fmt.Sprintf("%d of %d localities have no load_balancing_weight: they get no traffic where locality weights count", missing, all),
-	})
+	message := fmt.Sprintf("%d of %d localities have no load_balancing_weight: they get no traffic where locality weights count", missing, all)
+	if missing == all {
+		message = "no locality has a load_balancing_weight: none gets traffic where locality weights count"
+	}
+	report(diag.Problem{Rule: "locality-weight-missing", Path: groupPath(first), Message: message})
 }
 
 // priorityGap reports priorities that are not 0, 1, 2 and so on. grpc-go looks at those with a weighted locality only.
 func priorityGap(c *Context, report func(diag.Problem)) {
+	if c.ClusterType() == TypeLogicalDNS {
+		return // its priority is 0, whatever is written
+	}
 	used, weighted := map[uint32][]string{}, map[uint32][]string{}
 	at := map[uint32]int{}
 	for i, g := range c.Resource.Assignment.GetEndpoints() {
