@@ -139,7 +139,7 @@ func (p *yamlParser) value(list *children) bool {
 }
 
 // compactMap reads a mapping that is one `key: value` of a flow sequence, or one `: value` anywhere.
-func (p *yamlParser) compactMap(start uint32, props properties) (uint32, bool) {
+func (p *yamlParser) compactMap(start uint32, props *properties) (uint32, bool) {
 	style := Block
 	for i := len(p.context) - 1; i >= 0; i-- {
 		if c := p.context[i]; c == flowSeq || c == flowMap {

@@ -21,17 +21,17 @@ func (p *yamlParser) nodeInside() (uint32, bool) {
 	case t.kind == tokEnd:
 		return p.null(), true
 	case t.kind == tokValue: // a value without a key makes a mapping of its own
-		return p.compactMap(t.start, properties{})
+		return p.compactMap(t.start, &properties{})
 	case t.kind == tokAlias:
 		return p.alias(*t)
 	}
-	props, ok := p.properties()
-	if !ok {
-		return 0, false
-	}
-	t = p.scan.peek()
-	if p.failed() {
-		return 0, false
+	var props properties
+	if t.kind == tokTag || t.kind == tokAnchor {
+		var ok bool
+		if props, ok = p.properties(); !ok {
+			return 0, false
+		}
+		t = p.scan.peek()
 	}
 	var id uint32
 	switch t.kind {
@@ -39,17 +39,17 @@ func (p *yamlParser) nodeInside() (uint32, bool) {
 		id = p.doc.nodes.add(record{start: t.start, end: t.end, child: t.aux, kind: Scalar, style: t.style, raw: t.raw})
 		p.end = t.end
 		p.scan.pop()
-		p.keep(id, props)
+		p.keep(id, &props)
 		return id, true
 	case tokFlowSeqStart, tokBlockSeqStart, tokFlowMapStart, tokBlockMapStart:
-		return p.collection(*t, props)
+		return p.collection(*t, &props)
 	case tokKey:
 		if len(p.context) > 0 && p.context[len(p.context)-1] == flowSeq {
-			return p.compactMap(t.start, props)
+			return p.compactMap(t.start, &props)
 		}
 	}
 	id = p.null()
-	p.keep(id, props)
+	p.keep(id, &props)
 	return id, true
 }
 
@@ -59,14 +59,14 @@ func (p *yamlParser) null() uint32 {
 }
 
 // keep stores the properties of a node.
-func (p *yamlParser) keep(id uint32, props properties) {
+func (p *yamlParser) keep(id uint32, props *properties) {
 	if props.tagEnd == 0 && props.anchorEnd == 0 {
 		return
 	}
 	if p.doc.props == nil {
 		p.doc.props = map[uint32]properties{}
 	}
-	p.doc.props[id] = props
+	p.doc.props[id] = *props
 	if props.anchorEnd != 0 {
 		if p.anchors == nil {
 			p.anchors = map[string]uint32{}
@@ -76,7 +76,7 @@ func (p *yamlParser) keep(id uint32, props properties) {
 }
 
 // open adds a collection, before its children so that they can name it.
-func (p *yamlParser) open(start uint32, kind Kind, style Style, props properties) uint32 {
+func (p *yamlParser) open(start uint32, kind Kind, style Style, props *properties) uint32 {
 	id := p.doc.nodes.add(record{start: start, end: start, kind: kind, style: style})
 	p.keep(id, props)
 	return id
@@ -129,7 +129,7 @@ func (p *yamlParser) alias(t token) (uint32, bool) {
 }
 
 // collection reads a sequence or mapping from its first token.
-func (p *yamlParser) collection(t token, props properties) (id uint32, ok bool) {
+func (p *yamlParser) collection(t token, props *properties) (id uint32, ok bool) {
 	p.scan.pop()
 	if t.kind == tokFlowSeqStart || t.kind == tokFlowMapStart {
 		p.end = t.end
