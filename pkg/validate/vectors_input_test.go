@@ -127,16 +127,24 @@ func (in *vectorCase) readFile(name string) string {
 	if isItem {
 		in.item, _ = strconv.Atoi(item)
 	}
-	shared := os.Getenv("EDSCTL_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "..", "shared")
+	path := filepath.Join("..", "..", "testdata", "cases", filepath.Base(name))
+	if strings.Contains(name, "realworld") {
+		path = filepath.Join(sharedDir(), "realworld", filepath.Base(name))
 	}
-	data, err := os.ReadFile(filepath.Join(shared, "vectors", "envoy-verdicts", name))
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return "the file is not at hand"
 	}
 	in.data, in.name = data, "FILE"+filepath.Ext(name)
 	return ""
+}
+
+// sharedDir is the folder of what is not copied into the project.
+func sharedDir() string {
+	if dir := os.Getenv("EDSCTL_SHARED"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "..", "shared")
 }
 
 // shape puts what the source adds around the input; a reason says why it cannot.

@@ -98,19 +98,42 @@ func TestVectors(t *testing.T) {
 	}
 	var golden strings.Builder
 	for _, name := range files {
-		f := readVectors(t, name)
-		sum := tally{}
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			for i := range f.Entries {
-				compareEntry(t, &f.Entries[i], &sum)
-			}
-		})
+		if isRealWorld(name) {
+			continue
+		}
+		sum := compareFile(t, name)
 		if sum.checked > 0 {
-			fmt.Fprintf(&golden, "%-36s checked %4d  agree %4d  excepted %2d  not run %3d\n", filepath.Base(name), sum.checked, sum.agreed, sum.excepted, sum.notRun)
+			golden.WriteString(sum.line(filepath.Base(name)))
 		}
 	}
 	compareVersions(t, files, &golden)
 	compareGolden(t, filepath.Join(vectors, "..", "checked.golden"), golden.String())
+}
+
+// TestRealWorldVectors compares the verdicts about other people's files, which are not part of the project.
+func TestRealWorldVectors(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(sharedDir(), "realworld")); err != nil {
+		t.Skip("the files are not at hand")
+	}
+	sum := compareFile(t, filepath.Join(vectors, "realworld.yaml"))
+	compareGolden(t, filepath.Join(vectors, "..", "checked-realworld.golden"), sum.line("realworld.yaml"))
+}
+
+func isRealWorld(name string) bool { return filepath.Base(name) == "realworld.yaml" }
+
+func compareFile(t *testing.T, name string) tally {
+	f := readVectors(t, name)
+	sum := tally{}
+	t.Run(filepath.Base(name), func(t *testing.T) {
+		for i := range f.Entries {
+			compareEntry(t, &f.Entries[i], &sum)
+		}
+	})
+	return sum
+}
+
+func (sum *tally) line(name string) string {
+	return fmt.Sprintf("%-36s checked %4d  agree %4d  excepted %2d  not run %3d\n", name, sum.checked, sum.agreed, sum.excepted, sum.notRun)
 }
 
 func readVectors(t *testing.T, name string) vectorFile {

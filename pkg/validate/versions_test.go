@@ -40,6 +40,9 @@ func compareVersions(t *testing.T, files []string, golden *strings.Builder) {
 		sum := tally{}
 		t.Run(fmt.Sprintf("1.%d", version), func(t *testing.T) {
 			for _, name := range files {
+				if isRealWorld(name) {
+					continue
+				}
 				f := readVectors(t, name)
 				for i := range f.Entries {
 					compareOlder(t, &f.Entries[i], recorded.Entries, version, &sum)
@@ -47,7 +50,7 @@ func compareVersions(t *testing.T, files []string, golden *strings.Builder) {
 			}
 			probes(t, recorded.Entries, version, &sum)
 		})
-		fmt.Fprintf(golden, "%-36s checked %4d  agree %4d  excepted %2d  not run %3d\n", fmt.Sprintf("all by Envoy 1.%d", version), sum.checked, sum.agreed, sum.excepted, sum.notRun)
+		golden.WriteString(sum.line(fmt.Sprintf("all by Envoy 1.%d", version)))
 	}
 }
 
