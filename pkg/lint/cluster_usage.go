@@ -7,6 +7,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 var clusterUsageRules = []string{
@@ -80,6 +81,9 @@ func (u *usage) whole() {
 	case TypeOriginalDst, "envoy.clusters.reverse_connection", "envoy.clusters.redis":
 		// refused, or read in a way of its own
 	default:
+		if _, known := eds.ClusterFactory(m); !known {
+			return
+		}
 		p := diag.Problem{Rule: "load-assignment-in-aggregate-cluster", Path: root(), Message: "a cluster of this type does not use its load_assignment: only its constraints and its drop_overloads are checked"}
 		p.Envoy.Effect = new(diag.Ignore)
 		u.report(p)

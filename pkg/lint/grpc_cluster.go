@@ -10,6 +10,9 @@ import (
 
 // byGRPC checks the type of the cluster as grpc-go does when it has taken the policy (unmarshal_cds.go).
 func (b *build) byGRPC() {
+	if b.c.Bootstrap != nil && !b.c.Cluster.FromFlag {
+		return // gRPC reads no bootstrap
+	}
 	g := &b.policies[diag.GRPC]
 	for i := range g.Refusals {
 		b.grpcRefusal(&g.Refusals[i], hashOf(g))

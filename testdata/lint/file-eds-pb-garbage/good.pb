@@ -1,0 +1,3 @@
+O
+Btype.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment	
+backend

@@ -1,0 +1,3 @@
+Q
+Btype.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment
+backendÿ
