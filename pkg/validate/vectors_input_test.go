@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -74,7 +76,7 @@ func vectorInput(e *vectorEntry, o *vectorObservation, source string) (in *vecto
 			return nil, reason
 		}
 	case e.Response != nil:
-		data, err := responseBytes(e.Response, source, e.EDSName)
+		data, err := responseBytes(e.Response, source, e.EDSName, false)
 		if err != nil {
 			return nil, err.Error()
 		}
@@ -289,7 +291,7 @@ func binaryAssignment(text string) ([]byte, error) {
 }
 
 // responseBytes builds the response that the management server sent.
-func responseBytes(r *vectorResponse, source, edsName string) ([]byte, error) {
+func responseBytes(r *vectorResponse, source, edsName string, located bool) ([]byte, error) {
 	url := r.TypeURL
 	if url == "" {
 		url = assignmentURL
@@ -310,6 +312,9 @@ func responseBytes(r *vectorResponse, source, edsName string) ([]byte, error) {
 			return nil, err
 		}
 		item := &anypb.Any{TypeUrl: assignmentURL, Value: append(value, extra...)}
+		if located {
+			item.Value = locate(item.Value)
+		}
 		if res.TypeURL != "" {
 			item.TypeUrl = res.TypeURL
 		}
@@ -334,4 +339,25 @@ func responseBytes(r *vectorResponse, source, edsName string) ([]byte, error) {
 		return proto.Marshal(delta)
 	}
 	return proto.Marshal(sotw)
+}
+
+// locate gives each locality without name and weight one of each, as the recording of variants did.
+func locate(value []byte) []byte {
+	a := &endpointv3.ClusterLoadAssignment{}
+	if proto.Unmarshal(value, a) != nil {
+		return value
+	}
+	for i, g := range a.GetEndpoints() {
+		if g.Locality == nil {
+			g.Locality = &corev3.Locality{Zone: "l" + strconv.Itoa(i)}
+		}
+		if g.LoadBalancingWeight == nil {
+			g.LoadBalancingWeight = wrapperspb.UInt32(1)
+		}
+	}
+	if a.ClusterName == "" {
+		a.ClusterName = "c"
+	}
+	out, _ := proto.Marshal(a)
+	return out
 }
