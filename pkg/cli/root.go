@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,7 +64,7 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	)
 	addGroups(root)
 	root.AddCommand(helpTopics(root)...)
-	root.SetUsageTemplate(wrapFlags(root.UsageTemplate()))
+	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelpCmd())
 	env.loadConfigs(root)
 	applySettings(root, env)
@@ -83,11 +82,6 @@ func addGroups(root *cobra.Command) {
 			root.AddGroup(group)
 		}
 	}
-}
-
-// wrapFlags makes a usage template wrap the descriptions of flags.
-func wrapFlags(template string) string {
-	return strings.ReplaceAll(template, "Flags.FlagUsages |", "Flags.FlagUsagesWrapped 100 |")
 }
 
 // unknownCommand refuses arguments of the root command, which are commands that do not exist.

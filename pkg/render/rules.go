@@ -102,7 +102,8 @@ func explain(w io.Writer, r *lint.Rule) {
 	if r.Since != "" {
 		fmt.Fprintf(w, "  since     Envoy %s\n", r.Since)
 	}
-	fmt.Fprintf(w, "  page      %s/blob/main/docs/rules/%s.md\n", homepage, r.ID)
+	fmt.Fprintf(w, "  page      %s\n", rulePage(r.ID))
+	explanation(w, r.ID)
 }
 
 // effectInWords is "reject (file, rest), otherwise warn; decides at 07-pgv".
