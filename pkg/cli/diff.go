@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -69,12 +70,16 @@ file, "-", a recording of fetch or watch, a management server (xds://HOST:PORT/N
 func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error {
 	var sides [2][]simulated
 	var errs [2]error
+	var err error
 	var wg sync.WaitGroup
 	for i, arg := range args {
 		wg.Go(func() { sides[i], errs[i] = loadSide(cmd, env, o, arg) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
+	if err = errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	if sides, err = o.named(cmd, sides, args); err != nil {
 		return err
 	}
 	out := &render.Diff{Old: args[0], New: args[1]}
@@ -101,6 +106,20 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		return errFindings()
 	}
 	return nil
+}
+
+// named keeps the assignments that --name asks for. One side may lack them: that is a difference.
+func (o *diffOptions) named(cmd *cobra.Command, sides [2][]simulated, args []string) ([2][]simulated, error) {
+	if o.name == "" {
+		return sides, nil
+	}
+	if _, err := named(cmd, slices.Concat(sides[0], sides[1]), o.name, args); err != nil {
+		return sides, err
+	}
+	for i := range sides {
+		sides[i] = slices.DeleteFunc(sides[i], func(r simulated) bool { return !r.called(o.name) })
+	}
+	return sides, nil
 }
 
 // diffPair compares two versions of one assignment and simulates both for each client.

@@ -45,9 +45,9 @@ func loadSide(cmd *cobra.Command, env *Env, o *diffOptions, arg string) ([]simul
 	return surroundLive(cmd, env, o, live, arg)
 }
 
-// asSimulate are the options with which simulate would read the same files.
+// asSimulate are the options with which simulate would read the same files, with all names.
 func (o *diffOptions) asSimulate() *simulateOptions {
-	return &simulateOptions{inputOptions: o.inputOptions, profile: o.profile, clusterFile: o.clusterFile, name: o.name}
+	return &simulateOptions{inputOptions: o.inputOptions, profile: o.profile, clusterFile: o.clusterFile}
 }
 
 // splitSide cuts HOST:PORT/NAME[,NAME]; without a name all are wanted.
@@ -111,7 +111,7 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 }
 
 // recordingMark begins the first line of a recording.
-const recordingMark = `{"recording":`
+const recordingMark = `{"edsctl_recording":`
 
 func isRecording(file string) bool {
 	f, err := os.Open(file)
@@ -170,5 +170,5 @@ func surroundLive(cmd *cobra.Command, env *Env, o *diffOptions, live []*eds.Reso
 		}
 		out = append(out, simulated{r, o.profile, v.judging(&o.profile, 1)})
 	}
-	return named(cmd, out, o.name, []string{arg})
+	return out, nil
 }

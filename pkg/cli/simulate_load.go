@@ -127,7 +127,7 @@ func named(cmd *cobra.Command, all []simulated, name string, args []string) ([]s
 	var out []simulated
 	for _, r := range all {
 		names = append(names, r.Name)
-		if r.Name == name || r.Cluster != nil && r.Cluster.Message.GetName() == name {
+		if r.called(name) {
 			out = append(out, r)
 		}
 	}
@@ -135,6 +135,11 @@ func named(cmd *cobra.Command, all []simulated, name string, args []string) ([]s
 		return nil, withHint(fmt.Errorf("--name: no assignment is called %q", name), didYouMean(name, names, "")...)
 	}
 	return out, nil
+}
+
+// called tells whether a user means the assignment by a name: its own or that of its cluster.
+func (r *simulated) called(name string) bool {
+	return r.Name == name || r.Cluster != nil && r.Cluster.Message.GetName() == name
 }
 
 // loadFile reads the assignments of one file, without what is around it.

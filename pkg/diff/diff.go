@@ -48,7 +48,7 @@ type Result struct {
 	OldFile string   `json:"old_file,omitempty"`
 	NewFile string   `json:"new_file,omitempty"`
 	Changes []Change `json:"changes"`
-	// Traffic is what the changes do, by client; empty when nothing changed.
+	// Traffic is what the changes do, by client; empty when nothing changed, or there is only one version.
 	Traffic []Traffic `json:"traffic"`
 
 	compared *comparison // nil when one side does not exist

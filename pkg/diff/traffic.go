@@ -14,8 +14,8 @@ import (
 // Traffic is what a change does under one client. Shares are those of the simulation; Delta is after minus before.
 type Traffic struct {
 	Client     string   `json:"client"`
-	OldVerdict string   `json:"old_verdict,omitempty"` // empty when there was no assignment
-	NewVerdict string   `json:"new_verdict,omitempty"` // empty when there is none any more
+	OldVerdict string   `json:"old_verdict"`
+	NewVerdict string   `json:"new_verdict"`
 	OldMessage string   `json:"old_message,omitempty"`
 	NewMessage string   `json:"new_message,omitempty"`
 	Policy     string   `json:"policy"`
@@ -76,20 +76,17 @@ func shift(before, after float64) Shift { return Shift{before, after, after - be
 func (s *Shift) add(before, after float64) { *s = shift(s.Before+before, s.After+after) }
 
 // Impact simulates both versions of a pair for a client and adds the difference to the result. Nothing is added when
-// nothing changed. options are those of each side: a resource's verdict depends on how its file is read.
+// nothing changed, or when there is only one version. options are those of each side: a resource's verdict depends on how
+// its file is read.
 func (r *Result) Impact(p Pair, client diag.Client, before, after *simulate.Options) error {
-	if r.Same() {
+	if r.Same() || r.compared == nil {
 		return nil
 	}
-	was, now := &simulate.Result{}, &simulate.Result{}
+	var was, now *simulate.Result
 	var errs [2]error
 	var wg sync.WaitGroup
-	if p.Old != nil {
-		wg.Go(func() { was, errs[0] = simulate.FromResource(p.Old, client, before) })
-	}
-	if p.New != nil {
-		wg.Go(func() { now, errs[1] = simulate.FromResource(p.New, client, after) })
-	}
+	wg.Go(func() { was, errs[0] = simulate.FromResource(p.Old, client, before) })
+	wg.Go(func() { now, errs[1] = simulate.FromResource(p.New, client, after) })
 	wg.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
@@ -174,15 +171,6 @@ func (r *Result) shifts(was, now *simulate.Result) []EndpointShift {
 		return of.Endpoints[i].Share
 	}
 	out := make([]EndpointShift, 0, max(len(was.Endpoints), len(now.Endpoints)))
-	if r.compared == nil {
-		for i := range was.Endpoints {
-			out = append(out, EndpointShift{was.Endpoints[i].Address, shift(was.Endpoints[i].Share, 0)})
-		}
-		for i := range now.Endpoints {
-			out = append(out, EndpointShift{now.Endpoints[i].Address, shift(0, now.Endpoints[i].Share)})
-		}
-		return out
-	}
 	for i := range r.compared.was {
 		if e := &r.compared.was[i]; e.match < 0 {
 			out = append(out, EndpointShift{e.address, shift(share(was, i), 0)})

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -121,18 +122,15 @@ func orUnset(s string) string {
 
 // verdictShift says how the client's verdict changes; empty when it accepts both.
 func verdictShift(t *diff.Traffic) string {
-	before, after := t.OldVerdict, t.NewVerdict
 	switch {
-	case before == "accept" && after == "accept", before == "" && after == "accept", before == "accept" && after == "":
+	case t.OldVerdict == t.NewVerdict && t.NewVerdict == "accept":
 		return ""
-	case before == after:
-		return fmt.Sprintf("%s before and after: %s", after, t.NewMessage)
-	case after == "":
-		return ""
+	case t.OldVerdict == t.NewVerdict:
+		return fmt.Sprintf("%s before and after: %s", t.NewVerdict, t.NewMessage)
 	}
-	text := fmt.Sprintf("%s -> %s", orUnset(before), after)
-	if t.NewMessage != "" {
-		text += ": " + t.NewMessage
+	text := fmt.Sprintf("%s -> %s", t.OldVerdict, t.NewVerdict)
+	if message := cmp.Or(t.NewMessage, t.OldMessage); message != "" {
+		text += ": " + message
 	}
 	return text
 }

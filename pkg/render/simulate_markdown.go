@@ -58,8 +58,8 @@ func markdownGroup(b *bufio.Writer, columns []column, compared bool) {
 			name = "*" + name + "*"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |", name, row.health, row.weight)
-		for _, share := range row.shares {
-			fmt.Fprintf(b, " %s |", percent(share))
+		for i, share := range row.shares {
+			fmt.Fprintf(b, " %s |", columns[i].cell(share))
 		}
 		if compared {
 			fmt.Fprintf(b, " %s |", points(row.shares[1]-row.shares[0]))

@@ -206,21 +206,21 @@ func (t *simulationWriter) table(columns []column, rows []shareRow, compared boo
 	}
 	out.SetColumnConfigs(right)
 	for _, row := range rows {
-		out.AppendRow(t.cells(row, compared, rated, sampled, bars, single))
+		out.AppendRow(t.cells(columns, row, compared, rated, sampled, bars))
 	}
 	for _, line := range strings.Split(out.Render(), "\n") {
 		t.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
-func (t *simulationWriter) cells(row shareRow, compared, rated, sampled, bars bool, r *simulate.Result) table.Row {
+func (t *simulationWriter) cells(columns []column, row shareRow, compared, rated, sampled, bars bool) table.Row {
 	name := strings.Repeat("  ", row.depth) + printable(row.name)
 	if row.depth == 0 {
 		name = t.paint(name, bold)
 	}
 	cells := table.Row{name, row.health, row.weight}
-	for _, share := range row.shares {
-		shown := percent(share)
+	for i, share := range row.shares {
+		shown := columns[i].cell(share)
 		if share == 0 {
 			shown = t.paint(shown, dim)
 		}
@@ -230,7 +230,7 @@ func (t *simulationWriter) cells(row shareRow, compared, rated, sampled, bars bo
 		cells = append(cells, points(row.shares[1]-row.shares[0]))
 	}
 	if rated {
-		cells = append(cells, fmt.Sprintf("%.4g", row.shares[0]*r.RPS))
+		cells = append(cells, fmt.Sprintf("%.4g", row.shares[0]*columns[0].result.RPS))
 	}
 	if sampled {
 		cell := ""

@@ -134,4 +134,12 @@ func (s *Simulation) columnGroups() [][]column {
 	return groups
 }
 
+// cell is a share in a column; "-" where the client does not take the assignment.
+func (c column) cell(share float64) string {
+	if len(c.result.Endpoints) == 0 {
+		return "-"
+	}
+	return percent(share)
+}
+
 func newColumn(title string, r *simulate.Result) column { return column{title, r, sharesOf(r)} }

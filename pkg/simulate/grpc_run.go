@@ -6,6 +6,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
 	"github.com/edsctl/edsctl/pkg/lb/grpc"
 )
 
@@ -21,6 +22,7 @@ func (s *run) grpc() {
 	s.result.fillGRPC(s.assignment(), a, g)
 	s.result.ZoneAware.Reason = "gRPC has no zone-aware routing"
 	if g.Ring != nil {
+		s.result.Method = string(envoy.HashSpace)
 		first := firstIndices(a)
 		s.result.pick = func(hash uint64) int {
 			if ref, ok := g.Ring.Pick(hash); ok {

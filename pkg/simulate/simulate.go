@@ -25,8 +25,7 @@ func FromResource(r *eds.Resource, client diag.Client, o *Options) (*Result, err
 		s.result.Notes = append(s.result.Notes, "disable_overprovisioning is followed as documented: overprovisioning factor 100; no Envoy ever did")
 	}
 	switch {
-	case s.result.Verdict == string(diag.NotApplicable):
-		s.withoutShares()
+	case s.result.Verdict == string(diag.NotApplicable): // nothing to say about traffic
 	case !s.result.Accepted() && !o.Force:
 		s.withoutShares()
 	case client == diag.GRPC:
