@@ -1,0 +1,50 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/lint"
+)
+
+// EffectInWords is what a client does with what a rule is about: "reject (file, rest), otherwise warn; decides at 07-pgv".
+func EffectInWords(r *lint.Rule, client diag.Client) string { return effectInWords(r, client) }
+
+// NeedsInWords is the least context with which a rule can speak.
+func NeedsInWords(needs string) string { return needsInWords(needs) }
+
+// explanationWidth is where the lines of an explanation end on a terminal.
+const explanationWidth = 100
+
+// explanation writes the text about a rule, broken into lines, without the marks of Markdown for bold.
+func explanation(w io.Writer, id string) {
+	text := strings.NewReplacer("**Envoy** ", "Envoy: ", "**gRPC** ", "gRPC: ", "**", "").Replace(lint.Explanation(id))
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		fmt.Fprintln(w)
+		fill(w, paragraph, "  ")
+	}
+}
+
+// fill writes words in lines of at most explanationWidth characters.
+func fill(w io.Writer, text, indent string) {
+	words := bufio.NewScanner(strings.NewReader(text))
+	words.Split(bufio.ScanWords)
+	line := ""
+	for words.Scan() {
+		switch word := words.Text(); {
+		case line == "":
+			line = indent + word
+		case len(line)+1+len(word) > explanationWidth:
+			fmt.Fprintln(w, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		fmt.Fprintln(w, line)
+	}
+}
