@@ -184,9 +184,12 @@ func (d *delivery) mismatch(got string) {
 	if got == "" {
 		return // cla-cluster-name-empty
 	}
-	p := diag.Problem{Rule: "eds-cluster-name-mismatch", Path: root().Field("cluster_name"), Message: fmt.Sprintf("cluster_name is %q, but the EDS cluster asks for %q", got, d.want),
-		Envoy: EnvoySays(fmt.Sprintf("Unexpected EDS cluster (expecting %s): %s", d.want, got))}
+	p := diag.Problem{
+		Rule: "eds-cluster-name-mismatch", Path: root().Field("cluster_name"),
+		Message: fmt.Sprintf("cluster_name is %q, but the EDS cluster asks for %q", got, d.want),
+		Envoy:   EnvoySays(fmt.Sprintf("Unexpected EDS cluster (expecting %s): %s", d.want, got)),
+		// gRPC goes by the name in the resource, whatever the wrapper or the response calls it, and sees no other.
+		GRPC: diag.Override{Effect: new(diag.Drop), Stage: "08-watch", Message: fmt.Sprintf("nobody asked for %q", got)},
+	}
 	d.report(p)
-	// gRPC goes by the name in the resource, whatever the wrapper or the response calls it.
-	d.report(diag.Problem{Rule: "resource-name-not-watched", Path: p.Path, Message: fmt.Sprintf("gRPC asks for %q and does not see %q", d.want, got), Envoy: diag.Override{Effect: new(diag.None)}})
 }
