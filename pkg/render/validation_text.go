@@ -51,9 +51,21 @@ func (t *textWriter) finding(f *diag.Finding) {
 	}
 }
 
+// maxText and maxName bound what is shown of a text and of a name, in bytes: files can hold values of megabytes. Envoy
+// cuts what it sends at the same length as maxText.
+const maxText, maxName = 4096, 120
+
+// shortened cuts a text that is longer than a bound.
+func shortened(text string, bound int) string {
+	if len(text) <= bound {
+		return text
+	}
+	return strings.ToValidUTF8(text[:bound], "") + "…"
+}
+
 // indented makes a text of a file or a client fit below the line that it belongs to.
 func (t *textWriter) indented(text string) string {
-	return strings.ReplaceAll(printable(strings.TrimRight(text, "\n")), "\n", "\n      ")
+	return strings.ReplaceAll(printable(shortened(strings.TrimRight(text, "\n"), maxText)), "\n", "\n      ")
 }
 
 // snippet writes the source line of a finding with a caret under its span, and returns the indent of what follows.
@@ -111,7 +123,7 @@ func label(r *validate.Resource) string {
 	if r.Name == "" {
 		return "no assignment"
 	}
-	return "assignment " + strconv.Quote(r.Name)
+	return "assignment " + strconv.Quote(shortened(r.Name, maxName))
 }
 
 // summary is the last line: what was looked at, the verdicts of the selected clients, and the findings by severity.
