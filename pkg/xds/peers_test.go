@@ -59,11 +59,15 @@ func serveGRPC(t *testing.T, register func(*grpc.Server), opts ...grpc.ServerOpt
 	return lis.Addr().String()
 }
 
+func newControlPlane(ctx context.Context, c cache.Cache) server.Server {
+	return server.NewServer(ctx, c, nil)
+}
+
 // serveCache runs go-control-plane's server on a cache.
 func serveCache(t *testing.T, c cache.Cache) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	srv := server.NewServer(ctx, c, nil)
+	srv := newControlPlane(ctx, c)
 	return serveGRPC(t, func(g *grpc.Server) {
 		discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, srv)
 		endpointservice.RegisterEndpointDiscoveryServiceServer(g, srv)
