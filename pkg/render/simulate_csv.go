@@ -61,13 +61,20 @@ func sampleColumns(e *simulate.Endpoint) []string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// endpointKey finds the same endpoint in two results.
+// endpointKey finds the same endpoint in two results, whose clients may spell its address differently. The address tells
+// those apart that one host name was resolved to.
 type endpointKey struct {
 	group, index int
-	address      string
+	resolved     string
 }
 
-func keyOf(e *simulate.Endpoint) endpointKey { return endpointKey{e.Group, e.Index, e.Address} }
+func keyOf(e *simulate.Endpoint) endpointKey {
+	key := endpointKey{group: e.Group, index: e.Index}
+	if e.Name != "" {
+		key.resolved = e.Address
+	}
+	return key
+}
 
 func sharesOf(r *simulate.Result) map[endpointKey]float64 {
 	shares := make(map[endpointKey]float64, len(r.Endpoints))

@@ -29,7 +29,7 @@ func markdownGroup(b *bufio.Writer, columns []column, compared bool) {
 			markdownHead(b, c.result)
 		}
 	}
-	rows := tree(columns)
+	rows := tree(columns, compared)
 	if len(rows) == 0 {
 		return
 	}

@@ -52,7 +52,7 @@ func (t *simulationWriter) group(columns []column, compared bool) {
 		}
 		t.head(c.result)
 	}
-	rows := tree(columns)
+	rows := tree(columns, compared)
 	if len(rows) > 0 {
 		t.printf("\n")
 		t.table(columns, rows, compared)

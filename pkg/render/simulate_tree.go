@@ -28,8 +28,12 @@ type shareRow struct {
 
 // tree groups the endpoints of results of the same assignment by priority and locality, both in ascending order of
 // priority and of first appearance.
-func tree(columns []column) []shareRow {
-	endpoints := everyEndpoint(columns)
+func tree(columns []column, compared bool) []shareRow {
+	described := columns
+	if compared {
+		described = []column{columns[1], columns[0]} // endpoints are shown as they are afterwards
+	}
+	endpoints := everyEndpoint(described)
 	slices.SortStableFunc(endpoints, func(a, b *simulate.Endpoint) int { return cmp.Compare(a.Priority, b.Priority) })
 	var rows []shareRow
 	for len(endpoints) > 0 {
