@@ -44,6 +44,7 @@ var directions = []direction{
 	{"pkg/render", []string{"pkg/author", "pkg/config", "pkg/diag", "pkg/diff", "pkg/eds", "pkg/lint", "pkg/simulate", "pkg/validate", "pkg/xds/..."}, "output decides nothing, so it needs no readers"},
 	{"pkg/selector", []string{"pkg/diag"}, "a selector works on plain values"},
 	{"pkg/simulate", []string{"pkg/diag", "pkg/eds", "pkg/lb/...", "pkg/selector"}, "whether a client accepts is told to it, so that lint may ask for shares"},
+	{"pkg/simulate/assertion", []string{"pkg/selector", "pkg/simulate"}, "an expression sees a result, and cel-go is linked by those who want expressions"},
 	{"pkg/validate", []string{"pkg/diag", "pkg/document", "pkg/eds", "pkg/lint"}, "a report is data; render writes it"},
 	{"pkg/xds", []string{"pkg/api/...", "pkg/diag", "pkg/eds"}, "the wire client is told what to refuse"},
 	{"pkg/xds/serve", []string{"pkg/api/...", "pkg/diag", "pkg/eds", "pkg/xds"}, "the server is told what not to push"},
