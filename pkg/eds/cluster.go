@@ -128,7 +128,7 @@ func (r *reader) bootstrap(root document.Node) {
 	b := &Bootstrap{File: r.name, Node: root}
 	r.bootstrapKeys(root)
 	node := nodeMessage()
-	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1})
+	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
 	b.LocalClusterName = textOf(child(root, "cluster_manager"), "local_cluster_name")
 	dynamic := child(root, "dynamic_resources")
@@ -194,7 +194,7 @@ func (r *reader) runtime(b *Bootstrap, n document.Node) {
 		}
 		s := newStruct()
 		at := fmt.Sprintf("layered_runtime.layers[%d].static_layer", i)
-		r.decodePart(static, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4})
+		r.decodePart(static, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4}, diag.Path{}.Field("layered_runtime.layers").Index(i).Field("static_layer"))
 		b.StaticLayers = append(b.StaticLayers, s)
 	}
 }

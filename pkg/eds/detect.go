@@ -113,19 +113,18 @@ func (r *reader) template() (p diag.Problem, start, end int, ok bool) {
 	start = -1
 	for _, t := range templateMarks {
 		for _, m := range t.re.FindAllIndex(r.src, -1) {
-			if !inComment(r.src, m[0]) {
-				if start < 0 || m[0] < start {
-					start, end, engine = m[0], m[1], t.engine
-				}
-				break
+			length := closingMark(r.src[m[0]:])
+			if length == 0 || inComment(r.src, m[0]) {
+				continue
 			}
+			if start < 0 || m[0] < start {
+				start, end, engine = m[0], m[0]+length, t.engine
+			}
+			break
 		}
 	}
 	if start < 0 {
 		return diag.Problem{}, 0, 0, false
-	}
-	if close := closingMark(r.src[start:]); close > 0 {
-		end = start + close
 	}
 	return diag.Problem{
 		Rule:    "template-unrendered",

@@ -145,15 +145,15 @@ func hasHard(ps []diag.Problem) bool {
 	return false
 }
 
-// decodePart decodes a part of a document into m and adds its problems to those around the resources.
-func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire) {
+// decodePart decodes a part of a bootstrap, at a path in it, into m and adds its problems to those around the resources.
+func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire, at diag.Path) {
 	if !n.IsValid() {
 		return
 	}
 	d := r.newDecoder(w)
 	d.message(n, m)
 	for _, p := range d.problems {
-		p.Path = append(diag.Path{{Name: "bootstrap"}}, p.Path...)
+		p.Path = diag.Path{}.Field("bootstrap").Join(at).Join(p.Path)
 		r.around = append(r.around[:len(r.around):len(r.around)], p)
 	}
 }

@@ -58,6 +58,8 @@ type Refusal struct {
 	Crash bool
 	// Parse: Envoy cannot read the text because of an @type that it does not have.
 	Parse bool
+	// Constraint: it breaks a constraint that Envoy checks together with those of the cluster.
+	Constraint bool
 }
 
 // ZoneAwareConfig mirrors ZoneAwareLbConfig. Zone-aware routing is active without it when there is a local cluster.

@@ -78,13 +78,15 @@ func (p *PolicyConfig) inner(list *clusterv3.LoadBalancingPolicy, field, message
 
 // overrideHost checks its constraints, which Envoy enforces in this extension (override_host/config.cc).
 func (p *PolicyConfig) overrideHost(c *overridehostv3.OverrideHost, version int) {
+	constraint := func(field, text string) {
+		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field(field), Constraint: true,
+			Message: "Proto constraint validation failed (OverrideHostValidationError." + text + ")"})
+	}
 	switch {
 	case len(c.GetOverrideHostSources()) == 0:
-		p.refuse("cluster-constraint", p.Path.Field("override_host_sources"),
-			"Proto constraint validation failed (OverrideHostValidationError.OverrideHostSources: value must contain at least 1 item(s))")
+		constraint("override_host_sources", "OverrideHostSources: value must contain at least 1 item(s)")
 	case c.GetFallbackPolicy() == nil:
-		p.refuse("cluster-constraint", p.Path.Field("fallback_policy"),
-			"Proto constraint validation failed (OverrideHostValidationError.FallbackPolicy: value is required)")
+		constraint("fallback_policy", "FallbackPolicy: value is required")
 	}
 	child, missing := envoyList(c.GetFallbackPolicy(), p.Path.Field("fallback_policy"), version)
 	if child.Name == "" {

@@ -281,8 +281,8 @@ func (r *reader) markTemplate(docs []*document.Document) {
 	if r.depth > 0 || len(r.file.Resources) == 0 {
 		return
 	}
-	t, start, _, ok := r.template()
-	if !ok {
+	t, start, end, ok := r.template()
+	if !ok || !inOneValue(docs, start, end) {
 		return
 	}
 	for _, res := range r.file.Resources {
@@ -304,6 +304,19 @@ func (r *reader) markTemplate(docs []*document.Document) {
 		}
 		res.Problems = append([]diag.Problem{p}, res.Problems...)
 	}
+}
+
+// inOneValue tells whether the text of a template is no accident of quotes and brackets that stand side by side: it is
+// inside one scalar, or in what yaml-cpp takes for a mapping in a mapping.
+func inOneValue(docs []*document.Document, start, end int) bool {
+	for _, d := range docs {
+		if from, to := d.Offsets(); from <= start && start < to {
+			n := d.NodeAt(start)
+			_, stop := n.Offsets()
+			return n.Kind() != document.Scalar || end <= stop
+		}
+	}
+	return true
 }
 
 func hasRule(ps []diag.Problem, rule string) bool {
