@@ -1,0 +1,92 @@
+package simulate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+)
+
+func TestParseFail(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"zone=a", "zone=a all"},
+		{"zone=a=3", "zone=a 3"},
+		{"zone=a=50%", "zone=a 50%"},
+		{"all", "all all"},
+		{"all=2", "all 2"},
+		{"priority=0", "priority=0 all"},
+		{"priority=0=1", "priority=0 1"},
+		{"zone=a,health=HEALTHY=12.5%", "zone=a,health=HEALTHY 12.5%"},
+		{"metadata.envoy.lb.version=1", "metadata.envoy.lb.version=1 all"},
+		{"zone=a=x", `error: "x" is not a number of endpoints (3) or a percentage (50%)`},
+		{"zone=a=-1", `error: "-1" is not a number of endpoints`},
+		{"zone=a=101%", `error: "101%" is not a percentage from 0% to 100%`},
+		{"zone=a=NaN%", `error: "NaN%" is not a percentage`},
+		{"zone", `error: selector "zone": "zone" is not KEY=VALUE`},
+		{"", `error: selector "": "" is not KEY=VALUE`},
+	}
+	for _, tt := range tests {
+		c, err := ParseFail(tt.text)
+		got := c.Selector.String()
+		switch {
+		case err != nil:
+			got = "error: " + err.Error()
+		case c.Count != nil:
+			got += fmt.Sprint(" ", *c.Count)
+		case c.Percent != nil:
+			got += fmt.Sprintf(" %v%%", *c.Percent)
+		default:
+			got += " all"
+		}
+		if !strings.HasPrefix(got, tt.want) {
+			t.Errorf("ParseFail(%q) = %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestParseSetHealthAndWeight(t *testing.T) {
+	c, err := ParseSetHealth("zone=a=degraded")
+	if err != nil || c.Health != corev3.HealthStatus_DEGRADED || c.Selector.String() != "zone=a" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c, err = ParseSetWeight("all=7")
+	if err != nil || c.Weight != 7 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, text := range []string{"zone=a", "all", "=HEALTHY"} {
+		if _, err := ParseSetHealth(text); err == nil || err.Error() != "must have the form SELECTOR=STATUS" {
+			t.Errorf("ParseSetHealth(%q): %v", text, err)
+		}
+	}
+	if _, err := ParseSetWeight("all=heavy"); err == nil {
+		t.Error("a weight that is no number was taken")
+	}
+}
+
+func TestAmount(t *testing.T) {
+	count := func(n int) Change { return Change{Count: &n} }
+	percent := func(p float64) Change { return Change{Percent: &p} }
+	tests := []struct {
+		c       Change
+		n, want int
+	}{
+		{Change{}, 5, 5}, {count(2), 5, 2}, {count(9), 5, 5}, {count(0), 5, 0},
+		{percent(50), 5, 3}, {percent(50), 4, 2}, {percent(0), 4, 0}, {percent(100), 4, 4}, {percent(10), 4, 0},
+	}
+	for _, tt := range tests {
+		if got := tt.c.amount(tt.n); got != tt.want {
+			t.Errorf("amount of %d is %d, want %d", tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestSweepCounts(t *testing.T) {
+	if got := fmt.Sprint(sweepCounts(4)); got != "[0 1 2 3 4]" {
+		t.Errorf("4 endpoints: %s", got)
+	}
+	got := sweepCounts(1000)
+	if len(got) != 101 || got[0] != 0 || got[1] != 10 || got[100] != 1000 {
+		t.Errorf("1000 endpoints: %v", got)
+	}
+}
