@@ -87,7 +87,7 @@ func corpus(t *testing.T) string {
 	t.Helper()
 	shared := os.Getenv("EDSCTL_SHARED")
 	if shared == "" {
-		shared = filepath.Join("..", "..", "..", "shared")
+		shared = filepath.Join("..", "..", "testdata")
 	}
 	if _, err := os.Stat(filepath.Join(shared, "cases", "README.md")); err != nil {
 		t.Skip("no corpus of cases")
