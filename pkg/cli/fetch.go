@@ -22,6 +22,7 @@ type fetchOptions struct {
 	record  string
 	admin   string
 	csds    string
+	retry   bool
 }
 
 func newFetchCmd(env *Env) *cobra.Command {
@@ -46,6 +47,7 @@ are explained, and make the exit code 4.`,
 	o.xdsFlags.bind(cmd)
 	o.xdsCheck.bind(cmd)
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 15*time.Second, "longest time to wait for all answers")
+	cmd.Flags().BoolVar(&o.retry, "retry", false, "try again until --timeout when the connection fails or ends")
 	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "tell what is sent and received; twice: whole messages")
 	cmd.Flags().StringVar(&o.record, "record", "", "append every message to this file, for edsctl replay")
 	noEnv(cmd.Flags(), "record")
@@ -75,6 +77,7 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	if err != nil {
 		return err
 	}
+	opts.Reconnect = o.retry
 	say := newRemarks(env, cmd, o.verbose)
 	for _, n := range notes {
 		say.note(n)
@@ -150,6 +153,9 @@ func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions,
 	case errors.As(err, &failed):
 		return connectionError(opts, failed)
 	case errors.Is(err, context.DeadlineExceeded):
+		if errors.As(t.LastClose, &failed) && t.Responses == 0 {
+			return connectionError(opts, failed) // with --retry
+		}
 	case err != nil:
 		return err
 	}

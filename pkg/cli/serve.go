@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ last good version stays. Clients, what they accept and what they refuse are told
 	o.inputOptions.bind(cmd)
 	o.profile.bind(cmd, "input-format", "input-shape", "api-version", "client", "envoy-version")
 	fs := cmd.Flags()
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:18000", "address to listen on; port 0 takes a free one")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:18000", "address to listen on, HOST:PORT or unix:PATH; port 0 takes a free one")
 	fs.StringVar(&o.cert, "cert", "", "file with the server's certificate; without it there is no TLS")
 	fs.StringVar(&o.key, "key", "", "file with the key of the certificate")
 	fs.StringVar(&o.clientCA, "client-ca", "", "file with the certificates that must have signed those of clients")
@@ -72,14 +73,18 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	if len(first.Served) == 0 && len(first.Kept) == 0 {
 		return fmt.Errorf("serve: no assignment found in %s", quotedNames(args))
 	}
-	lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	network, address := "tcp", o.listen
+	if path, ok := strings.CutPrefix(o.listen, "unix:"); ok {
+		network, address = "unix", path
+	}
+	lis, err := (&net.ListenConfig{}).Listen(ctx, network, address)
 	if err != nil {
 		return fmt.Errorf("listen on %q: %w", o.listen, errors.Unwrap(err))
 	}
 	if err := server.Set(source.assignments()); err != nil {
 		return err
 	}
-	first.Address, first.TLS = lis.Addr().String(), cfg != nil
+	first.Address, first.TLS = addressOf(lis), cfg != nil
 	show.state(first)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,6 +112,14 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	err = server.Serve(ctx, lis)
 	cancel()
 	return errors.Join(err, <-watched, show.failed())
+}
+
+// addressOf is where a listener listens, in the form of --listen.
+func addressOf(lis net.Listener) string {
+	if lis.Addr().Network() == "unix" {
+		return "unix:" + lis.Addr().String()
+	}
+	return lis.Addr().String()
 }
 
 // tlsConfig is nil for plaintext.

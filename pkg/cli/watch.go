@@ -120,13 +120,13 @@ type watching struct {
 	check    *checker
 	recorder *xds.Recorder
 	until    []*assertion.Assertion
-	left     int // updates until the end; 0: no limit
-	held     map[string]*eds.Resource
-	names    []string // of the user; empty: of the clusters
-	only     []string // names to show; empty: all
-	followed []string // names that the clusters ask for
-	clusters string   // version of CDS that was told last
-	down     bool     // the connection is, and that was told
+	left     int                      // updates until the end; 0: no limit
+	held     map[string]*eds.Resource // the newest that the client takes
+	names    []string                 // of the user; empty: of the clusters
+	only     []string                 // names to show; empty: all
+	followed []string                 // names that the clusters ask for
+	clusters string                   // version of CDS that was told last
+	down     bool                     // the connection is, and that was told
 	env      *Env
 	format   string
 	options  render.Options
@@ -228,14 +228,20 @@ func (w *watching) isSecond(ev *xds.Event, i int) bool {
 
 func (w *watching) update(ev *xds.Event, r *xds.Resource) (done bool) {
 	old := w.held[r.Name]
-	change := compareAssignments(old, r.Assignment, w.check.client)
-	w.held[r.Name] = r.Assignment
+	change := compareAssignments(old, r.Assignment, w.check.client, w.check.options)
 	if old != nil && change.IsEmpty() {
+		w.held[r.Name] = r.Assignment
 		return false
 	}
-	w.write(&render.WatchLine{
+	line := &render.WatchLine{
 		Event: "update", Time: ev.Time, Name: r.Name, Version: r.Version, First: old == nil, Change: &change, Report: w.check.newest(r.Name),
-	})
+	}
+	if w.check.refuses(r.Name) {
+		line.Refused, change.Moved = w.check.client.String(), 0 // the client goes on with what it has
+	} else {
+		w.held[r.Name] = r.Assignment
+	}
+	w.write(line)
 	if w.left > 0 {
 		w.left--
 		return w.left == 0

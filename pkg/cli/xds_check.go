@@ -149,6 +149,16 @@ func (c *checker) newest(name string) *validate.Report {
 	return nil
 }
 
+// refuses tells whether the client refuses the newest version of an assignment.
+func (c *checker) refuses(name string) bool {
+	r, ok := c.reports[name]
+	if !ok {
+		return false
+	}
+	kind := r.Resources[0].Verdicts[c.client].Kind
+	return kind == diag.Rejected || kind == diag.Crashes
+}
+
 // all joins the newest reports of all names.
 func (c *checker) all() *render.Validation {
 	out := &render.Validation{Clients: c.clients}

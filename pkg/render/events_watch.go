@@ -1,12 +1,14 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/diff"
 	"github.com/edsctl/edsctl/pkg/validate"
 )
 
@@ -21,6 +23,7 @@ type WatchLine struct {
 	Name    string
 	Version string
 	First   bool             // update: the first version of the name
+	Refused string           // update: the client that refuses it and goes on with what it has; empty: none
 	Change  *Change          // update
 	Report  *validate.Report // update: what validation says; nil when it is off
 	NotEDS  []string         // clusters: "name: why"
@@ -29,18 +32,46 @@ type WatchLine struct {
 
 // Change is what a new version of an assignment changes.
 type Change struct {
-	Endpoints               int // now
-	Added, Removed, Changed []string
-	Other                   []string
+	Endpoints int // now
+	Changes   []diff.Change
 	// Moved is the fraction of all requests that goes elsewhere; Dropped and Unavailable are fractions now.
 	Moved, Dropped, Unavailable float64
 	// Rules are findings that need both versions.
-	Rules []diag.Finding
+	Rules []DiffFinding
 }
 
 // IsEmpty tells whether nothing changed.
-func (c *Change) IsEmpty() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Changed)+len(c.Other) == 0
+func (c *Change) IsEmpty() bool { return len(c.Changes) == 0 }
+
+// words are the changes in short: what came, what went, and what is another.
+func (c *Change) words() []string {
+	var added, removed, changed []string
+	for _, d := range c.Changes {
+		what := strings.ReplaceAll(string(d.Kind), "_", " ")
+		if d.Field != "" {
+			what = d.Field
+		}
+		if d.Address != "" {
+			what = d.Address + " " + what
+		}
+		switch {
+		case d.Kind == diff.Added:
+			added = append(added, "+"+d.Address)
+		case d.Kind == diff.Removed:
+			removed = append(removed, "-"+d.Address)
+		case d.Old == "" && d.New == "":
+			changed = append(changed, "~"+what)
+		default:
+			changed = append(changed, fmt.Sprintf("~%s %s -> %s", what, cmp.Or(d.Old, "(unset)"), cmp.Or(d.New, "(unset)")))
+		}
+	}
+	var out []string
+	for _, items := range [][]string{added, removed, changed} {
+		if len(items) > 0 {
+			out = append(out, abbreviated(items))
+		}
+	}
+	return out
 }
 
 // Watch writes one line.
@@ -77,18 +108,11 @@ func (l *WatchLine) text(p palette) string {
 	if l.First {
 		parts = append(parts, plural(c.Endpoints, "endpoint"))
 	}
-	for _, part := range []struct {
-		sign  string
-		items []string
-	}{{"+", c.Added}, {"-", c.Removed}, {"~", c.Changed}} {
-		if len(part.items) > 0 {
-			parts = append(parts, part.sign+abbreviated(part.items))
-		}
-	}
-	if len(c.Other) > 0 {
-		parts = append(parts, "changed: "+strings.Join(c.Other, ", "))
-	}
-	if !l.First {
+	parts = append(parts, c.words()...)
+	switch {
+	case l.Refused != "":
+		parts = append(parts, p.paint(l.Refused+" refuses it and keeps the last version", bold, red))
+	case !l.First:
 		parts = append(parts, fmt.Sprintf("%s of the traffic moves", percentText(c.Moved)))
 	}
 	if c.Dropped > 0 {
@@ -133,6 +157,7 @@ type watchJSON struct {
 	Name          string            `json:"name,omitempty"`
 	Version       string            `json:"version_info,omitempty"`
 	First         bool              `json:"first,omitempty"`
+	Refused       string            `json:"refused_by,omitempty"`
 	Message       string            `json:"message,omitempty"`
 	NotEDS        []string          `json:"not_eds,omitempty"`
 	Change        *changeJSON       `json:"change,omitempty"`
@@ -141,14 +166,11 @@ type watchJSON struct {
 }
 
 type changeJSON struct {
-	Endpoints   int      `json:"endpoints"`
-	Added       []string `json:"added,omitempty"`
-	Removed     []string `json:"removed,omitempty"`
-	Changed     []string `json:"changed,omitempty"`
-	Other       []string `json:"other,omitempty"`
-	Moved       float64  `json:"moved"`
-	Dropped     float64  `json:"dropped"`
-	Unavailable float64  `json:"unavailable"`
+	Endpoints   int           `json:"endpoints"`
+	Changes     []diff.Change `json:"changes"`
+	Moved       float64       `json:"moved"`
+	Dropped     float64       `json:"dropped"`
+	Unavailable float64       `json:"unavailable"`
 }
 
 type watchFinding struct {
@@ -160,12 +182,15 @@ type watchFinding struct {
 
 func (l *WatchLine) asJSON() watchJSON {
 	out := watchJSON{
-		FormatVersion: "1", Event: l.Event, Time: l.Time.UTC(), Name: l.Name, Version: l.Version, First: l.First, Message: l.Text, NotEDS: l.NotEDS,
+		FormatVersion: "1", Event: l.Event, Time: l.Time.UTC(), Name: l.Name, Version: l.Version, First: l.First, Refused: l.Refused, Message: l.Text, NotEDS: l.NotEDS,
 	}
 	if c := l.Change; c != nil {
-		out.Change = &changeJSON{c.Endpoints, c.Added, c.Removed, c.Changed, c.Other, c.Moved, c.Dropped, c.Unavailable}
-		for _, f := range append(append([]diag.Finding(nil), l.findings()...), c.Rules...) {
+		out.Change = &changeJSON{c.Endpoints, append([]diff.Change{}, c.Changes...), c.Moved, c.Dropped, c.Unavailable}
+		for _, f := range l.findings() {
 			out.Findings = append(out.Findings, watchFinding{f.Rule, f.Severity.String(), f.Path.String(), f.Message})
+		}
+		for _, f := range c.Rules {
+			out.Findings = append(out.Findings, watchFinding{f.Rule, f.Severity.String(), f.Path, f.Message})
 		}
 	}
 	if l.Report != nil && len(l.Report.Resources) > 0 {

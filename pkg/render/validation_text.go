@@ -129,11 +129,14 @@ func label(r *validate.Resource) string {
 // summary is the last line: what was looked at, the verdicts of the selected clients, and the findings by severity.
 func (t *textWriter) summary() {
 	v := t.v
-	t.printf("%s", plural(v.Files, "file"))
-	if v.Skipped > 0 {
-		t.printf(" (and %d skipped)", v.Skipped)
+	if v.Files+v.Skipped > 0 { // none: the assignments came from a control plane
+		t.printf("%s", plural(v.Files, "file"))
+		if v.Skipped > 0 {
+			t.printf(" (and %d skipped)", v.Skipped)
+		}
+		t.printf(", ")
 	}
-	t.printf(", %s", plural(v.countResources(), "assignment"))
+	t.printf("%s", plural(v.countResources(), "assignment"))
 	for _, client := range v.Clients {
 		t.printf("; %s: %s", client, t.tally(client))
 	}

@@ -151,6 +151,9 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 			origin = eds.OriginCDS
 		}
 		r.decode(p.source, origin)
+		if p.follow {
+			r.surround(p.clusters)
+		}
 	}
 	ev := &Event{Kind: Received, TypeURL: r.typeURL, Version: r.version, Nonce: r.nonce, ControlPlane: r.controlPlane, Message: r.message, Errors: r.errors}
 	for i := range r.items {

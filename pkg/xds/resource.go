@@ -154,3 +154,16 @@ func (r *response) decode(source eds.Source, origin eds.Origin) {
 		}
 	}
 }
+
+// surround gives the assignments the clusters that ask for them.
+func (r *response) surround(w *warming) {
+	for i := range r.items {
+		item := &r.items[i]
+		if item.Assignment == nil {
+			continue
+		}
+		if c := w.cluster(item.Name); c != nil {
+			item.Assignment.Cluster = &eds.Cluster{Message: c}
+		}
+	}
+}

@@ -151,6 +151,9 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 		sub, asked = s.cds, func(string) bool { return true }
 	} else {
 		r.decode(s.source(), s.origin())
+		if s.follow {
+			r.surround(s.warm)
+		}
 	}
 	s.fill(r, ev, asked, sub)
 	refused := s.refuse(r)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -19,8 +20,9 @@ type warming struct {
 	started  bool          // all clusters of the start have been answered or timed out
 	active   map[string]*instance
 	warm     map[string]*instance
-	watches  []*instance    // newest first, which is the order of names on the wire
-	services map[string]int // how many watches a service name has
+	watches  []*instance          // newest first, which is the order of names on the wire
+	services map[string]int       // how many watches a service name has
+	newest   map[string]*instance // by service name: the one whose watch is the newest
 	dirty    bool
 	received bool // a CDS response was processed
 }
@@ -29,12 +31,13 @@ type warming struct {
 type instance struct {
 	name, service string // service is empty for a cluster without EDS
 	bytes         []byte // deterministic encoding of the cluster
+	message       *clusterv3.Cluster
 	answered      bool
 	deadline      time.Time // zero: waits for ever
 }
 
 func newWarming(timeout time.Duration, static []string) *warming {
-	return &warming{timeout: timeout, static: static, services: map[string]int{}, active: map[string]*instance{}, warm: map[string]*instance{}}
+	return &warming{timeout: timeout, static: static, services: map[string]int{}, newest: map[string]*instance{}, active: map[string]*instance{}, warm: map[string]*instance{}}
 }
 
 // update applies a CDS response: what it holds, then what it removes.
@@ -83,7 +86,7 @@ func (w *warming) put(c *Cluster, now time.Time) {
 	if newest != nil && bytes.Equal(newest.bytes, enc) {
 		return
 	}
-	in := &instance{name: c.Name, service: c.Service, bytes: enc, answered: c.Service == ""}
+	in := &instance{name: c.Name, service: c.Service, bytes: enc, message: c.Message, answered: c.Service == ""}
 	if c.Service == "" || !w.started {
 		w.unwatch(w.active[c.Name])
 		w.unwatch(w.warm[c.Name])
@@ -99,6 +102,7 @@ func (w *warming) put(c *Cluster, now time.Time) {
 	w.begun, w.dirty = true, true
 	w.watches = slices.Insert(w.watches, 0, in)
 	w.services[in.service]++
+	w.newest[in.service] = in
 	wait := w.timeout
 	if t := c.Message.GetEdsClusterConfig().GetEdsConfig().GetInitialFetchTimeout(); t != nil {
 		wait = t.AsDuration()
@@ -115,6 +119,9 @@ func (w *warming) unwatch(in *instance) {
 	if i := slices.Index(w.watches, in); i >= 0 {
 		w.watches = slices.Delete(w.watches, i, i+1)
 		w.services[in.service]--
+		if w.newest[in.service] == in {
+			delete(w.newest, in.service)
+		}
 		w.dirty = true
 	}
 }
@@ -188,6 +195,14 @@ func (w *warming) names() []string {
 }
 
 func (w *warming) wants(name string) bool { return w.services[name] > 0 }
+
+// cluster is the newest cluster that asks for a name; nil when none is known.
+func (w *warming) cluster(name string) *clusterv3.Cluster {
+	if in := w.newest[name]; in != nil {
+		return in.message
+	}
+	return nil
+}
 
 func (w *warming) isWarming() bool { return len(w.warm) > 0 }
 
