@@ -124,6 +124,7 @@ type Document struct {
 	next       uint32 // where the next document of the file begins; 0: there is none
 	nodes      arena
 	props      map[uint32]properties
+	leniences  []Lenience
 }
 
 // Source is the text that the offsets of the document's nodes count in: the file, as UTF-8 (a file in UTF-16 or

@@ -10,7 +10,7 @@ func (n Node) Embedded(format Format, lim Limits) ([]*Document, error) {
 		return nil, nil
 	}
 	lim = lim.withDefaults()
-	f := &file{outer: n.d.file}
+	f := &file{outer: n.d.file, host: n}
 	f.src = n.d.decode(n.record(), &f.pieces)
 	if err := lim.checkSize(f.src); err != nil {
 		return nil, err
@@ -46,4 +46,12 @@ func (n Node) OuterOffsets() (start, end int) {
 func (d *Document) Outer() []byte {
 	f, _, _ := d.file.outermost(0, 0)
 	return f.src
+}
+
+// Host is the scalar whose text the document is; invalid for a document that is not embedded.
+func (d *Document) Host() Node { return d.file.host }
+
+// HostOffsets is the range that a range of Source has in the source of the document around it (see Host).
+func (d *Document) HostOffsets(start, end int) (hostStart, hostEnd int) {
+	return mapRange(d.file.pieces, start, end)
 }

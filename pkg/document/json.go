@@ -179,6 +179,9 @@ func (p *jsonParser) value() (uint32, bool) {
 	case '[':
 		return p.array()
 	case '"', '\'':
+		if c == '\'' {
+			p.lenient(singleQuotes, p.pos, p.pos+1)
+		}
 		return p.str(c)
 	case 't':
 		return p.literal("true")
@@ -229,8 +232,8 @@ func (p *jsonParser) array() (uint32, bool) {
 		return 0, false
 	}
 	list := children{arena: &p.doc.nodes, parent: id}
-	n := 0
-	for comma := true; !p.accept(']'); comma = p.accept(',') {
+	n, comma := 0, true
+	for ; !p.accept(']'); comma = p.accept(',') {
 		if !comma {
 			return 0, p.fail(p.pos, "expected ','")
 		}
@@ -241,6 +244,9 @@ func (p *jsonParser) array() (uint32, bool) {
 		list.add(item)
 		n++
 	}
+	if comma && n > 0 {
+		p.lenient(trailingComma, p.pos-1, p.pos)
+	}
 	return p.leave(id)
 }
 
@@ -250,7 +256,8 @@ func (p *jsonParser) object() (uint32, bool) {
 		return 0, false
 	}
 	list := children{arena: &p.doc.nodes, parent: id}
-	for comma := true; !p.accept('}'); comma = p.accept(',') {
+	some, comma := false, true
+	for ; !p.accept('}'); comma = p.accept(',') {
 		if !comma {
 			return 0, p.fail(p.pos, "expected ','")
 		}
@@ -267,6 +274,10 @@ func (p *jsonParser) object() (uint32, bool) {
 			return 0, p.inside(diag.Step{Name: Node{p.doc, key}.Text()})
 		}
 		list.add(value)
+		some = true
+	}
+	if comma && some {
+		p.lenient(trailingComma, p.pos-1, p.pos)
 	}
 	return p.leave(id)
 }
@@ -274,6 +285,9 @@ func (p *jsonParser) object() (uint32, bool) {
 // key reads the name of a member: a string or a bare word.
 func (p *jsonParser) key() (uint32, bool) {
 	if c := p.src[p.pos]; c == '"' || c == '\'' {
+		if c == '\'' {
+			p.lenient(singleQuotes, p.pos, p.pos+1)
+		}
 		return p.str(c)
 	}
 	start := p.pos
@@ -284,6 +298,7 @@ func (p *jsonParser) key() (uint32, bool) {
 	if word == "" || word[0] <= '9' || word == "null" || word == "true" || word == "false" {
 		return 0, p.fail(start, "expected bare word")
 	}
+	p.lenient(bareKey, start, p.pos)
 	return p.doc.nodes.add(record{start: uint32(start), end: uint32(p.pos), kind: Scalar, style: Plain, raw: true}), true
 }
 

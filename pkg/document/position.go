@@ -17,6 +17,7 @@ type file struct {
 	lineBreak byte    // the byte that begins a new line for yaml-cpp; 0: there was none
 	outer     *file   // the text that this one is embedded in, if any
 	pieces    []piece // how this text maps to the outer one
+	host      Node    // the scalar in it whose text this is
 
 	once  sync.Once
 	lines []uint32 // offsets at which lines begin

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -254,7 +253,7 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 	}
 	switch {
 	case format == JSON:
-		return w.parseText(jsonErrorText(w.root, r.jsonPlace(w.root, se), se.Envoy))
+		return w.parseText(jsonErrorText(w.root, jsonPlace(w.root, se.Path), se.Envoy))
 	case w.file != "":
 		return "in " + w.file + ", " + se.Envoy
 	}
@@ -263,61 +262,11 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 
 // jsonPlace is where in a response an error of the JSON reader is, as protobuf says it: an Any is passed over as a whole
 // before it is read, so it is the resource.
-func (r *reader) jsonPlace(root string, se *document.SyntaxError) string {
-	if root != responseMessage {
+func jsonPlace(root string, path diag.Path) string {
+	if root != responseMessage || len(path) < 2 || path[0].Name != "resources" || path[1].Name != "" {
 		return ""
 	}
-	i := resourceAt(r.src, se.Span.Start)
-	if i < 0 {
-		return ""
-	}
-	return fmt.Sprintf(" @ resources[%d]: message google.protobuf.Any", i)
-}
-
-// resourceAt is the index of the element of the list "resources" in which a position of a JSON text lies, or -1.
-func resourceAt(src []byte, at diag.Position) int {
-	depth, index, inList := 0, -1, false
-	key := ""
-	line, column := 1, 1
-	for i := 0; i < len(src); i++ {
-		if line > at.Line || line == at.Line && column >= at.Column {
-			break
-		}
-		switch c := src[i]; c {
-		case '"':
-			end := i + 1
-			for end < len(src) && src[end] != '"' {
-				if src[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			if depth == 1 {
-				key = string(src[i+1 : min(end, len(src))])
-			}
-			column += utf8.RuneCount(src[i:min(end, len(src))])
-			i = end
-		case '{', '[':
-			if depth++; c == '[' && depth == 2 && key == "resources" {
-				inList, index = true, 0
-			}
-		case '}', ']':
-			if depth--; depth < 2 {
-				inList = false
-			}
-		case ',':
-			if inList && depth == 2 {
-				index++
-			}
-		case '\n':
-			line, column = line+1, 0
-		}
-		column++
-	}
-	if !inList || depth < 3 {
-		return -1
-	}
-	return index
+	return fmt.Sprintf(" @ resources[%d]: message google.protobuf.Any", path[1].Index)
 }
 
 // jsonErrorText puts a lexer's error into the frame that protobuf gives it. A few texts stand alone.

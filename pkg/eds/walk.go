@@ -192,8 +192,8 @@ func (r *reader) embedded(key string, n document.Node) {
 	r.file.FollowedDocs = append(r.file.FollowedDocs, inner.file.FollowedDocs...)
 }
 
-// scan looks through the parts of a document that are not decoded for what makes Envoy refuse all of it: collections
-// as keys, which yaml-cpp cannot convert, nesting, and in a bootstrap types that Envoy certainly does not have.
+// scan looks through the parts of a bootstrap that are not decoded for types that Envoy certainly does not have, which
+// make it refuse all of it, and notes what protobuf's reader tolerates in JSON.
 func (r *reader) scan(root document.Node, shape Shape) {
 	w := wire{root: responseMessage, file: r.name}
 	switch {
@@ -202,26 +202,25 @@ func (r *reader) scan(root document.Node, shape Shape) {
 	case r.source(shape) == FromREST:
 		w.file = ""
 	}
-	s := &scanner{d: &decoder{schema: &r.schema, version: r.opts.EnvoyVersion, where: w}, file: w.file}
-	if shape == ShapeBootstrap {
-		s.types = true
-		s.skip = child(child(root, "static_resources"), "clusters").Target()
+	s := &scanner{d: r.newDecoder(w)}
+	for _, l := range root.Document().Leniences() {
+		s.d.add(diag.Problem{Rule: "json-lenient", Span: l.Span, Message: l.What + ": Envoy's reader takes it, others do not"})
 	}
-	s.walk(root, 0)
+	if shape == ShapeBootstrap {
+		s.skip = child(child(root, "static_resources"), "clusters").Target()
+		s.walk(root, 0)
+	}
 	r.around = append(r.around[:len(r.around):len(r.around)], s.d.problems...)
 }
 
 type scanner struct {
-	d      *decoder
-	file   string
-	types  bool          // look at @type
-	skip   document.Node // a part that is decoded
-	badKey bool
+	d    *decoder
+	skip document.Node // a part that is decoded, and reported there
 }
 
 func (s *scanner) walk(n document.Node, depth int) {
 	n = n.Target()
-	if depth > 4*jsonDepthLimit || s.types && n == s.skip && s.skip.IsValid() && s.badKey {
+	if depth > 4*jsonDepthLimit || n == s.skip {
 		return
 	}
 	switch n.Kind() {
@@ -233,47 +232,14 @@ func (s *scanner) walk(n document.Node, depth int) {
 		}
 	case document.Mapping:
 		for k := n.First(); k.IsValid(); k = k.Next().Next() {
-			if k.Kind() != document.Scalar && !s.badKey {
-				s.key(k)
-			}
-			v := k.Next()
-			if v.Kind() != document.Scalar {
+			if v := k.Next(); v.Kind() != document.Scalar {
 				s.walk(v, depth+1)
 			}
 		}
-		if s.types {
-			if url, at, ok := typeURL(n); ok && !s.inSkipped(n) {
-				s.d.checkTypeURL(url, at)
-			}
+		if url, at, ok := typeURL(n); ok {
+			s.d.checkTypeURL(url, at)
 		}
 	}
-}
-
-// inSkipped tells whether a node is inside the part that is decoded and reported there.
-func (s *scanner) inSkipped(n document.Node) bool {
-	if !s.skip.IsValid() {
-		return false
-	}
-	start, end := s.skip.Offsets()
-	at, _ := n.Offsets()
-	return start <= at && at < end
-}
-
-// key reports a collection as a key.
-func (s *scanner) key(k document.Node) {
-	t := k.Target()
-	if t.Kind() == document.Scalar || t.Document().Format == document.JSON || k.ResolvedTag() == ignoreTag {
-		return
-	}
-	s.badKey = true
-	at := t.Span().Start
-	text := fmt.Sprintf("yaml-cpp: error at line %d, column %d: bad conversion", at.Line, at.Column)
-	if s.file != "" {
-		text = "in " + s.file + ", " + text
-	}
-	p := diag.Problem{Rule: "yaml-document", Span: t.Span(), Message: "a collection cannot be a key"}
-	p.Envoy = diag.Override{Stage: "00b-syntax", Message: text}
-	s.d.hardProblem(p)
 }
 
 // markTemplate adds the finding about a template to the resources in whose text one of its marks stands.
