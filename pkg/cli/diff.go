@@ -63,6 +63,7 @@ file, "-", a recording of fetch or watch, a management server (xds://HOST:PORT/N
 	}
 	cmd.Flags().StringVar(&o.clusterFile, "cluster", "", "file with the Cluster (or clusters) around the assignments")
 	cmd.Flags().StringVar(&o.name, "name", "", "name of the one assignment to compare (all when unset)")
+	completeFlag(cmd, "name", completeNames(env))
 	targetsVar(cmd, &o.outputs, render.DiffFormats(), "output format, and the file to write instead of standard output (repeatable)")
 	return cmd
 }

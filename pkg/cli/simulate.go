@@ -65,6 +65,7 @@ Exits 1 when the client rejects an assignment or an assertion is false.`,
 	flags.Lookup("client").Usage = "whose traffic is computed"
 	flags.StringVar(&o.clusterFile, "cluster", "", "file with the Cluster (or clusters) around the assignments")
 	flags.StringVar(&o.name, "name", "", "name of the one assignment to simulate (all when unset)")
+	completeFlag(cmd, "name", completeNames(env))
 	targetsVar(cmd, &o.outputs, render.SimulationFormats(), "output format, and the file to write instead of standard output (repeatable)")
 	o.whatIfOptions.bind(cmd)
 	flags.Int64Var(&o.requests, "requests", 0, "make so many seeded requests as well")
