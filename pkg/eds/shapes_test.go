@@ -79,7 +79,7 @@ func TestShapes(t *testing.T) {
 		{"a bare assignment in text proto", "a.textproto", "cluster_name: \"c\"\nendpoints {\n  priority: 1\n}", []string{`assignment file "c"`}},
 		{"YAML in a file that Envoy reads as JSON", "eds.conf", "resources:\n- \"@type\": " + claURL + "\n  cluster_name: c", []string{`response file "c"; 1:1 file-extension-mismatch`}},
 		{"YAML in .pb", "eds.pb", "resources:\n- \"@type\": " + claURL + "\n  cluster_name: c", []string{`response file "c"; 1:1 file-eds-pb-garbage`}},
-		{"lenient JSON", "a.json", "{'cluster_name': 'c', endpoints: [],}", []string{`assignment file "c"; 1:2 json-lenient; 1:23 json-lenient; 1:36 json-lenient`}},
+		{"lenient JSON", "a.json", "{'cluster_name': 'c', endpoints: [],}", []string{`assignment file "c"; 1:2 json-lenient; 1:23 json-lenient; 1:37 json-lenient`}},
 		{"a template", "a.yaml", "cluster_name: c\nendpoints: [{priority: \"{{ p }}\"}]", []string{`assignment file "c"; 2:25 template-unrendered; 2:24 value-type endpoints[0].priority`}},
 		{"nothing", "a.yaml", "hello: world", []string{`response file "" absent; 0:0 no-assignment`}},
 		{"an unknown type in a bootstrap", "a.yaml", "static_resources:\n  listeners: [{typed_config: {\"@type\": type.googleapis.com/envoy.config.filter.http.lua.v2.Lua}}]\n  clusters: [{name: x, load_assignment: {cluster_name: c}}]", []string{`bootstrap bootstrap "c" in x; 2:40 any-type-unknown`}},
