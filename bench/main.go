@@ -79,7 +79,8 @@ func run(ctx context.Context, o options) (missed int, err error) {
 			missed += r.print(w, ", peak memory", a.bytes/(1<<20), b.bytes/(1<<20), "%.0f MiB", r.memoryBar)
 		}
 	}
-	return missed, w.Flush()
+	more, err := library(w, o, in)
+	return missed + more, errors.Join(err, w.Flush())
 }
 
 // row is one comparison. A ratio is edsctl's least over the baseline's.
