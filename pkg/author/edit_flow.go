@@ -1,0 +1,158 @@
+package author
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/edsctl/edsctl/pkg/document"
+)
+
+// span is a range of bytes.
+type span struct{ start, end int }
+
+// elementsOf lists the elements of a flow collection: its entries or its items.
+func elementsOf(n document.Node) []span {
+	var out []span
+	if n.Kind() == document.Mapping {
+		for _, pr := range pairsOf(n) {
+			start, _ := pr.key.FullOffsets()
+			_, end := pr.val.Offsets()
+			out = append(out, span{start, end})
+		}
+		return out
+	}
+	for _, item := range itemsOf(n) {
+		start, _ := item.FullOffsets()
+		_, end := item.Offsets()
+		out = append(out, span{start, end})
+	}
+	return out
+}
+
+// addToFlow adds elements at the end of a flow collection.
+func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) []string) {
+	start, _ := n.Offsets()
+	base := indentAt(p.src, start)
+	elements := elementsOf(n)
+	f, known := p.flowStyleOf(n)
+	if !known { // empty: one line
+		_, end := n.Offsets()
+		f = p.flow
+		f.multi = false
+		if end > start+2 { // there are blanks or comments already
+			f.pad = ""
+		}
+		parts := texts(f, base)
+		p.replace(start+1, start+1, f.pad+strings.Join(parts, f.between)+f.pad)
+		return
+	}
+	last := elements[len(elements)-1]
+	between := f.between
+	if f.multi {
+		first := elements[0].start
+		base = first - lineStart(p.src, first)
+		if column := indentAt(p.src, first); column < base { // something stands before the element on its line
+			base = column
+		}
+		between = "," + p.eol + strings.Repeat(" ", base)
+	}
+	parts := texts(f, base)
+	p.replace(last.end, last.end, between+strings.Join(parts, between))
+}
+
+// removeFromFlow takes elements out of a flow collection.
+func (p *patcher) removeFromFlow(n document.Node, remove func(i int) bool) {
+	elements := elementsOf(n)
+	start, end := n.Offsets()
+	kept := -1 // the last element that stays
+	for i := range elements {
+		if !remove(i) {
+			kept = i
+		}
+	}
+	if kept < 0 {
+		p.emptyFlow(elements, start+1, end-1)
+		return
+	}
+	for i, e := range elements {
+		if !remove(i) {
+			continue
+		}
+		if i < kept {
+			from, to := p.elementLines(e, elements[i+1].start)
+			p.replace(from, to, "")
+		}
+	}
+	if last := len(elements) - 1; kept < last {
+		p.removeTail(elements[kept].end, elements[last].end, end-1)
+	}
+}
+
+// emptyFlow takes out all elements between two offsets; comments stay.
+func (p *patcher) emptyFlow(elements []span, from, to int) {
+	last := elements[len(elements)-1]
+	before, after := p.src[from:elements[0].start], p.src[last.end:to]
+	tail := bytes.TrimLeft(after, " \t")
+	if bytes.HasPrefix(tail, []byte(",")) {
+		last.end += len(after) - len(tail) + 1
+		after = p.src[last.end:to]
+	}
+	if blank(before) && blank(after) && bytes.ContainsAny(before, "\r\n") {
+		p.replace(from, to, "")
+		return
+	}
+	if blank(before) && string(before) == string(after) {
+		p.replace(from, to, "")
+		return
+	}
+	p.replace(elements[0].start, last.end, "")
+}
+
+func blank(b []byte) bool { return len(bytes.TrimSpace(b)) == 0 }
+
+// elementLines is what goes with an element that another follows at next: its comma, and its whole lines where it has
+// them for itself, with the comment at the end.
+func (p *patcher) elementLines(e span, next int) (from, to int) {
+	line := lineStart(p.src, e.start)
+	comma := e.end + bytes.IndexByte(p.src[e.end:next], ',') + 1
+	if blank(p.src[line:e.start]) && lineEnd(p.src, comma) <= next {
+		rest := bytes.TrimLeft(p.src[comma:lineEnd(p.src, comma)], " \t")
+		if blank(rest) || rest[0] == '#' {
+			return line, lineEnd(p.src, comma)
+		}
+	}
+	return e.start, next
+}
+
+// removeTail takes out what stands behind the last element that stays, up to the end of the last element. A comma behind
+// that one stays in its place.
+func (p *patcher) removeTail(from, to, closing int) {
+	trailing := bytes.HasPrefix(bytes.TrimLeft(p.src[to:closing], " \t\r\n"), []byte(","))
+	if trailing {
+		// The comma of the kept element stays and serves as the trailing one.
+		comma := from + bytes.IndexByte(p.src[from:to], ',') + 1
+		end := to + bytes.IndexByte(p.src[to:closing], ',') + 1
+		p.cutTail(comma, end)
+		return
+	}
+	comma := bytes.IndexByte(p.src[from:to], ',')
+	if rest := p.src[from+comma+1 : lineEnd(p.src, from+comma)]; comma >= 0 && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("#")) {
+		p.replace(from+comma, from+comma+1, "") // the comment behind it is about what stays
+		p.cutTail(lineEnd(p.src, from+comma), to)
+		return
+	}
+	p.replace(from, to, "")
+}
+
+// cutTail removes a range; from a line's end on it takes whole lines.
+func (p *patcher) cutTail(from, to int) {
+	if from > 0 && isBreak(p.src[from-1]) {
+		rest := bytes.TrimLeft(p.src[to:lineEnd(p.src, to)], " \t")
+		if blank(rest) || rest[0] == '#' {
+			to = lineEnd(p.src, to)
+		} else {
+			from = p.beforeBreak(from)
+		}
+	}
+	p.replace(from, to, "")
+}
