@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
@@ -73,7 +73,7 @@ func (c *comparison) localities(before, after *endpointv3.ClusterLoadAssignment)
 			change.OldPath, change.NewPath = was[p].path, now[p].path
 			c.add(change)
 		}
-		if !proto.Equal(was[p].last.GetMetadata(), now[p].last.GetMetadata()) {
+		if !eds.SameMetadata(was[p].last.GetMetadata(), now[p].last.GetMetadata()) {
 			change := p.change(Locality)
 			change.Field, change.OldPath, change.NewPath = "metadata", was[p].path, now[p].path
 			c.add(change)

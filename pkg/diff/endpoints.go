@@ -9,6 +9,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
@@ -138,7 +139,7 @@ func (c *comparison) endpoint(was, now *located) {
 	if o, n := was.GetHealthStatus(), now.GetHealthStatus(); o != n {
 		report(Health, "", o.String(), n.String())
 	}
-	if !sameMetadata(was.GetMetadata(), now.GetMetadata()) {
+	if !eds.SameMetadata(was.GetMetadata(), now.GetMetadata()) {
 		report(Metadata, "", metadataText(was.GetMetadata()), metadataText(now.GetMetadata()))
 	}
 	if o, n := was.GetEndpoint().GetHostname(), now.GetEndpoint().GetHostname(); o != n {
@@ -172,8 +173,6 @@ func protocol(e *endpointv3.LbEndpoint) string {
 	}
 	return ""
 }
-
-func sameMetadata(a, b *corev3.Metadata) bool { return a == nil && b == nil || proto.Equal(a, b) }
 
 func metadataText(m *corev3.Metadata) string {
 	if m == nil {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // blindSpots reports changes of an endpoint that keeps its address and locality which Envoy does not apply to the host
@@ -48,7 +49,7 @@ func (u *Update) blindFields(was, now *updateHost, report func(diag.Problem)) {
 	if a, b := was.GetEndpoint().GetHealthCheckConfig(), now.GetEndpoint().GetHealthCheckConfig(); !proto.Equal(a, b) && (isSet(a) || isSet(b)) && !u.checksHealth() {
 		say("endpoint.health_check_config", "a change of health_check_config is not applied: the cluster has no health checks")
 	}
-	if !proto.Equal(was.group.GetMetadata(), now.group.GetMetadata()) {
+	if !eds.SameMetadata(was.group.GetMetadata(), now.group.GetMetadata()) {
 		say("endpoint", "a change of its locality's metadata is not applied to an endpoint that stays")
 	}
 	if a, b := was.GetHealthStatus(), now.GetHealthStatus(); a != b && !u.changed[now.priority] && healthClass(a) == "unhealthy" && healthClass(b) == "unhealthy" && isDraining(a) != isDraining(b) {

@@ -3,7 +3,8 @@ package lint
 import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	"google.golang.org/protobuf/proto"
+
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // factor of an assignment in percent, with the default filled in.
@@ -53,7 +54,7 @@ func (u *Update) sees(was, now *updateHost) bool {
 	return !sameLocality(was.group.GetLocality(), now.group.GetLocality()) ||
 		max(1, was.GetLoadBalancingWeight().GetValue()) != max(1, now.GetLoadBalancingWeight().GetValue()) ||
 		healthClass(was.GetHealthStatus()) != healthClass(now.GetHealthStatus()) ||
-		!proto.Equal(was.GetMetadata(), now.GetMetadata()) ||
+		!eds.SameMetadata(was.GetMetadata(), now.GetMetadata()) ||
 		u.Now.EnvoyVersion >= hostnameVersion && was.GetEndpoint().GetHostname() != now.GetEndpoint().GetHostname()
 }
 
