@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -14,7 +15,7 @@ import (
 func (w *walk) host(main address) {
 	e := w.end.GetEndpoint()
 	check := e.GetHealthCheckConfig()
-	if check.GetAddress() != nil {
+	if check.GetAddress() != nil && w.getsHost(e) {
 		w.healthCheckAddress(check)
 	}
 	w.scopedHealthCheck(check, main)
@@ -32,6 +33,12 @@ func (w *walk) host(main address) {
 			Envoy:   EnvoySays("Invalid host configuration: hosts cannot specify network namespaces with their address"),
 		})
 	}
+}
+
+// getsHost tells whether Envoy may come to build a host: in a DNS cluster only of a name or address that can resolve.
+func (w *walk) getsHost(e *endpointv3.Endpoint) bool {
+	name := e.GetAddress().GetSocketAddress().GetAddress()
+	return !w.dns || name != "" && !strings.Contains(name, "%")
 }
 
 func (w *walk) healthCheckAddress(check *endpointv3.Endpoint_HealthCheckConfig) {
