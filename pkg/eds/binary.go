@@ -101,10 +101,14 @@ func looksLikeResponse(src []byte) bool {
 	return false
 }
 
-// cut is the content of a length-delimited field that is longer than the bytes that are left.
+// cut is the content of a length-delimited field that is longer than the bytes that are left; nothing when its length
+// is not there in full.
 func cut(b []byte) []byte {
 	_, n := protowire.ConsumeVarint(b)
-	return b[max(n, 0):]
+	if n < 0 {
+		return nil
+	}
+	return b[n:]
 }
 
 // anyURL is the type URL at the beginning of the bytes of an Any.
@@ -174,11 +178,13 @@ func (r *reader) damagedResponse() {
 		m := protowire.ConsumeFieldValue(num, typ, rest[n:])
 		if m < 0 {
 			if num == 2 && typ == protowire.BytesType {
-				if url := anyURL(cut(rest[n:])); VersionKnown(url) {
+				if url, left := anyURL(cut(rest[n:])), len(cut(rest[n:])); VersionKnown(url) || left == 0 {
 					res := r.newResource(ShapeResponse)
 					res.Absent = true
-					res.Response = &Response{Count: 1, AnyURL: url}
-					res.Problems = append(res.Problems, r.notUnpackable("it ends in the middle"))
+					res.Response = &Response{Count: 1, AnyURL: url, NoBody: left == 0}
+					if left > 0 {
+						res.Problems = append(res.Problems, r.notUnpackable("it ends in the middle"))
+					}
 					r.add(res)
 					return
 				}

@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,7 +58,11 @@ func (r *reader) extension(content document.Format) {
 		if !errors.As(err, &se) {
 			return // JSON after all
 		}
-		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", se.Envoy))
+		text := se.Envoy
+		if start := bytes.TrimLeft(r.src, " \t\r\n"); len(start) > 0 && start[0] != '{' {
+			text = fmt.Sprintf("unexpected character: '%c'; expected '{'", start[0]) // a message is wanted, so no other kind is tried
+		}
+		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", text))
 	case TextProto:
 		p.Envoy.Message = fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root)
 	case Binary:
@@ -66,6 +71,10 @@ func (r *reader) extension(content document.Format) {
 			p.Message = "the content is no binary protobuf: Envoy takes a .pb file that it cannot read as empty, without an error"
 			p.Envoy = diag.Override{}
 		}
+	}
+	if first.Shape == ShapeBootstrap || first.Shape == ShapeCDS {
+		reject := diag.Reject // the registry speaks of EDS files
+		p.Envoy.Effect = &reject
 	}
 	p.Message = strings.Replace(p.Message, `the extension ""`, "no extension", 1)
 	for _, res := range r.file.Resources {

@@ -9,7 +9,8 @@ type Entry struct {
 }
 
 // Checks lists all check functions. Their order is that of the clients where several decide in one stage: for Envoy
-// the cluster (10-cluster) in the order of its construction, then the hosts in document order.
+// the cluster (10-cluster) in the order of its construction, drops before LEDS (11-policy), then the hosts in document
+// order.
 func Checks() []Entry { return checks }
 
 var checks = []Entry{
@@ -17,8 +18,8 @@ var checks = []Entry{
 	{Rules: []string{"duration-invalid"}, Check: clusterDurations},
 	{Rules: clusterBuildRules, Check: clusterBuild},
 	{Rules: bootstrapRules, Check: bootstrapChecks},
-	{Rules: ledsRules, Check: ledsChecks},
 	{Rules: dropRules, Check: dropChecks},
+	{Rules: ledsRules, Check: ledsChecks},
 	{Rules: slices.Concat(endpointRules, trafficRules), Check: withGRPCDNS(endpointChecks)},
 	{Rules: localityRules, Check: localityChecks},
 	{Rules: assignmentRules, Check: assignmentChecks},

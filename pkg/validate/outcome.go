@@ -112,7 +112,7 @@ func frame(c *lint.Context, r *ruled, o *diag.Outcome) string {
 	case o.Stage == "07-pgv":
 		return "Proto constraint validation failed (" + o.Message + ")"
 	case r.Rule == "eds-ads-not-configured": // thrown while the response is read, so that it is not about one cluster
-	case o.Stage >= "10-" && o.Stage < "14-" && refusesCDS(c, r, o.Stage):
+	case o.Effect == diag.Reject && o.Stage >= "10-" && o.Stage < "14-" && refusesCDS(c, r, o.Stage):
 		return "Error adding/updating cluster(s) " + c.ClusterName() + ": " + o.Message
 	}
 	return o.Message
