@@ -14,8 +14,8 @@ import (
 
 // prediction is what edsctl says of a case.
 type prediction struct {
-	verdict, rule, message string            // of the client of the route
-	rules                  map[string]string // rule id to effect on that client, strongest
+	verdict, rule, message string          // of the client of the route
+	rules                  map[string]bool // that have an effect on that client
 }
 
 // validation is what is read of the output of edsctl validate.
@@ -99,7 +99,7 @@ func predictSome(ctx context.Context, o options, args []string, dir string, r ro
 		}
 		args = append(args, path)
 		byFile[filepath.Dir(path)] = c
-		c.predicted = prediction{verdict: "none", rules: map[string]string{}}
+		c.predicted = prediction{verdict: "none", rules: map[string]bool{}}
 	}
 	cmd := exec.CommandContext(ctx, o.edsctl, args...)
 	cmd.Dir = dir
@@ -119,15 +119,19 @@ func predictSome(ctx context.Context, o options, args []string, dir string, r ro
 	}
 	for _, res := range v.Resources {
 		c := byFile[filepath.Dir(res.File)]
-		if c == nil || res.Cluster.Name == xdsCluster || c.predicted.verdict != "none" {
-			continue // the management server's cluster, or a second resource
+		if c == nil || res.Cluster.Name == xdsCluster {
+			continue // the management server's cluster
+		}
+		// A second resource counts in a bootstrap only: there the first that is refused ends Envoy.
+		if first := c.predicted.verdict == "none"; !first && (r != viaBootstrap || c.predicted.verdict != "accept") {
+			continue
 		}
 		verdict := res.Verdicts[client]
 		c.predicted.verdict, c.predicted.rule, c.predicted.message = verdict.Verdict, verdict.Rule, verdict.Message
 	}
 	for _, f := range v.Findings {
-		if c := byFile[filepath.Dir(f.File)]; c != nil {
-			c.predicted.rules[f.Rule] = f.Clients[client].Effect
+		if c := byFile[filepath.Dir(f.File)]; c != nil && f.Clients[client].Effect != "none" && f.Clients[client].Effect != "" {
+			c.predicted.rules[f.Rule] = true
 		}
 	}
 	return nil

@@ -45,10 +45,8 @@ func report(w io.Writer, o options, cases []*testCase) bool {
 				t.decided++
 			}
 		}
-		if t := rules[c.rule]; t != nil && c.near && agrees {
-			if _, fired := c.predicted.rules[c.rule]; !fired {
-				t.silent++
-			}
+		if t := rules[c.rule]; t != nil && c.near && agrees && !c.predicted.rules[c.rule] {
+			t.silent++
 		}
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

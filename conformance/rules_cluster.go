@@ -70,7 +70,9 @@ func clusterRules() []mutation {
 				c["eds_cluster_config"] = tree{"service_name": "x"}
 			}
 		}, func(*generator, tree) {}),
-		at("eds-source-cluster-unknown", func(g *generator, c tree) { edsFrom(c, pick(g, "nope", clusterName)) }, func(_ *generator, c tree) { edsFrom(c, xdsCluster) }),
+		// Over CDS a cluster comes without the bootstrap that would tell which clusters there are.
+		inBootstrap(at("eds-source-cluster-unknown", func(g *generator, c tree) { edsFrom(c, pick(g, "nope", clusterName)) },
+			func(_ *generator, c tree) { edsFrom(c, xdsCluster) })),
 		at("transport-api-version-v2", func(g *generator, c tree) { edsFrom(c, xdsCluster)["transport_api_version"] = "V2" },
 			func(g *generator, c tree) { edsFrom(c, xdsCluster)["transport_api_version"] = pick(g, "V3", "AUTO") }),
 		at("lb-policy-cluster-provided", func(g *generator, c tree) {
@@ -150,6 +152,11 @@ func clusterRules() []mutation {
 		at("drop-overloads-multiple", func(g *generator, c tree) { onEDS(c); setDrops(child(c, "load_assignment"), drop(1, 0), drop(1, 0)) },
 			func(g *generator, c tree) { onEDS(c); setDrops(child(c, "load_assignment"), drop(1, 0)) }),
 	}
+}
+
+func inBootstrap(m mutation) mutation {
+	m.routes = []route{viaBootstrap}
+	return m
 }
 
 // xdsCluster is the static cluster that leads to the management server.

@@ -68,7 +68,7 @@ func hosts() []mutation {
 			g.setAddress(a, resolvedBy(g.ip(), pick(g, "my.resolver", "envoy.IP", " ")))
 		},
 			func(g *generator, a tree) { g.setAddress(a, resolvedBy(g.ip(), pick(g, "", "envoy.ip"))) }),
-		{"local-cluster-priority", []route{viaBootstrap, viaFile, viaStream}, func(g *generator, in *input) {
+		{"local-cluster-priority", []route{viaBootstrap, viaFile}, func(g *generator, in *input) {
 			beLocal(in)
 			g.anyGroup(in.assignment)["priority"] = 1
 		}, func(g *generator, in *input) {
