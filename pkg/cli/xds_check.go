@@ -43,6 +43,7 @@ func (c *xdsCheck) newChecker(env *Env, o *xds.Options) *checker {
 	if cmdClient := clients[0]; len(clients) == 1 && o.Client == diag.Envoy {
 		o.Client = cmdClient
 	}
+	o.EnvoyVersion = c.profile.minorVersion()
 	return &checker{
 		on: c.validate == "on", client: o.Client, clients: clients, failOn: c.failOn, server: o.Dial.Target, reports: map[string]validate.Report{},
 		options: validate.Options{
@@ -74,7 +75,7 @@ func (c *checker) event(ev *xds.Event) error {
 			c.keep(r.Name, report, i)
 		}
 	}
-	return c.refusal(ev, report, asked)
+	return c.refusal(report, resources, asked)
 }
 
 // judge validates assignments that came otherwise than by a stream.
@@ -106,12 +107,12 @@ func (c *checker) keep(name string, report validate.Report, index int) {
 	c.reports[name] = one
 }
 
-// wholeStages end before "08-watch": there Envoy still looks at resources that nobody asked for.
+// watchStage begins the stages that only resources reach that were asked for.
 const watchStage = "08"
 
 // refusal is the client's reason to refuse a response: the first resource that it refuses. Of resources that nobody
 // asked for, Envoy checks bytes and constraints in state of the world, and nothing in delta.
-func (c *checker) refusal(ev *xds.Event, report validate.Report, asked []bool) error {
+func (c *checker) refusal(report validate.Report, resources []*eds.Resource, asked []bool) error {
 	delta := len(report.Resources) > 0 && report.Resources[0].Source == eds.FromDelta
 	var late error
 	for i := range report.Resources {
@@ -119,26 +120,32 @@ func (c *checker) refusal(ev *xds.Event, report validate.Report, asked []bool) e
 		if v.Kind != diag.Rejected && v.Kind != diag.Crashes {
 			continue
 		}
-		early := c.isEarly(report, i, v.Rule)
+		text, early := v.Message, false
+		if f := decider(report, i, v.Rule); f != nil {
+			early = strings.Compare(f.Clients[diag.Envoy].Stage, watchStage) < 0
+			if c.client == diag.Envoy {
+				text = xds.RefusalText(resources[i], text, f.Path)
+			}
+		}
 		switch {
 		case !asked[i] && (delta || !early) && c.client == diag.Envoy:
 		case early || c.client == diag.GRPC:
-			return errors.New(v.Message)
+			return errors.New(text)
 		case late == nil:
-			late = errors.New(v.Message)
+			late = errors.New(text)
 		}
 	}
 	return late
 }
 
-// isEarly tells whether a rule decides before the resource is given to its watch.
-func (c *checker) isEarly(report validate.Report, index int, rule string) bool {
-	for _, f := range report.Findings {
-		if f.ResourceIndex == index && f.Rule == rule {
-			return strings.Compare(f.Clients[diag.Envoy].Stage, watchStage) < 0
+// decider is the finding that gave a resource its verdict; nil when it is not reported.
+func decider(report validate.Report, index int, rule string) *diag.Finding {
+	for i := range report.Findings {
+		if f := &report.Findings[i]; f.ResourceIndex == index && f.Rule == rule {
+			return f
 		}
 	}
-	return false
+	return nil
 }
 
 // newest is what was found in the newest version of an assignment; nil when nothing was judged.

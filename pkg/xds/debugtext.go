@@ -11,6 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // debugText prints a message as C++ protobuf's DebugString does, which is what Envoy puts into its errors: fields by
@@ -18,10 +21,13 @@ import (
 // ("goo.gle/debugonly") is always the same here.
 func debugText(m proto.Message) string {
 	var b strings.Builder
-	b.WriteString("goo.gle/debugonly  \n")
+	b.WriteString(debugMarker)
 	writeMessage(&b, m.ProtoReflect(), 0)
 	return b.String()
 }
+
+// debugMarker begins every such text.
+const debugMarker = "goo.gle/debugonly  \n"
 
 func writeMessage(b *strings.Builder, m protoreflect.Message, depth int) {
 	if any, ok := m.Interface().(*anypb.Any); ok {
@@ -125,6 +131,61 @@ func quoteC(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// constraintText is how Envoy's error of a broken constraint begins, after the text of the whole resource.
+const constraintText = "Proto constraint validation failed ("
+
+// dumpMark stands in predicted error texts for the text of a message.
+const dumpMark = "<dump>"
+
+// absentText begins the error about an address that is not there: Envoy prints the empty one.
+const absentText = "Address must be set: "
+
+// RefusalText completes what is predicted of a client's error for the wire: Envoy's constraint errors begin with the
+// whole assignment, and other texts have a mark where the message at the finding's path is printed.
+func RefusalText(r *eds.Resource, text string, at diag.Path) string {
+	if strings.HasPrefix(text, constraintText) {
+		return debugText(r.Original) + ": " + text
+	}
+	if !strings.Contains(text, dumpMark) {
+		return text
+	}
+	dump := debugMarker
+	m := messageAt(r.Original.ProtoReflect(), at)
+	if m != nil && !strings.HasPrefix(text, absentText) { // the finding is at what lacks it
+		dump = debugText(m.Interface())
+	}
+	return strings.ReplaceAll(text, dumpMark, dump)
+}
+
+// messageAt follows a path to the message that it leads to; nil when that is not there.
+func messageAt(m protoreflect.Message, at diag.Path) protoreflect.Message {
+	for len(at) > 0 {
+		fd := m.Descriptor().Fields().ByName(protoreflect.Name(at[0].Name))
+		if fd == nil || fd.Message() == nil || !m.Has(fd) {
+			return nil
+		}
+		switch {
+		case fd.IsMap() && len(at) > 1 && fd.MapValue().Message() != nil:
+			v := m.Get(fd).Map().Get(protoreflect.ValueOfString(at[1].Name).MapKey())
+			if !v.IsValid() {
+				return nil
+			}
+			m, at = v.Message(), at[2:]
+		case fd.IsList() && len(at) > 1:
+			list := m.Get(fd).List()
+			if at[1].Index >= list.Len() {
+				return nil
+			}
+			m, at = list.Get(at[1].Index).Message(), at[2:]
+		case fd.IsList() || fd.IsMap():
+			return nil
+		default:
+			m, at = m.Get(fd).Message(), at[1:]
+		}
+	}
+	return m
 }
 
 // maxDetail is where Envoy cuts an error_detail, in bytes (grpc_mux_impl.cc, Utility::truncateGrpcStatusMessage).

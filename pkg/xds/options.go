@@ -82,6 +82,9 @@ type Options struct {
 	Ack    AckMode     // AckAlways
 	Client diag.Client // diag.Envoy: whose rules and error code a NACK follows
 
+	// EnvoyVersion is the minor version of Envoy whose reading of messages is followed; 0: the newest known.
+	EnvoyVersion int
+
 	// StaticClusters are the names of the bootstrap's clusters: Envoy ignores one of that name in CDS.
 	StaticClusters []string
 

@@ -44,17 +44,19 @@ type poller struct {
 	clusters         *warming
 	exchanges        int
 	fn               func(*Event) error
-	source           eds.Source
+	loader           *eds.Loader
 }
 
 func newPoller(o Options, names []string, fn func(*Event) error) *poller {
 	p := &poller{
-		o: o, names: names, follow: len(names) == 0, fn: fn, source: eds.FromSotW,
+		o: o, names: names, follow: len(names) == 0, fn: fn,
 		eds: pollState{typeURL: AssignmentURL(o.ResourceVersion)}, cds: pollState{typeURL: ClusterURL(o.ResourceVersion)},
 	}
+	source := eds.FromSotW
 	if o.Transport == REST {
-		p.source = eds.FromREST
+		source = eds.FromREST
 	}
+	p.loader = newLoader(o, source, p.follow)
 	if p.follow {
 		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters)
 	}
@@ -146,11 +148,7 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 	}
 	isCDS := state == &p.cds
 	if !isCDS {
-		origin := eds.OriginBootstrap
-		if p.follow {
-			origin = eds.OriginCDS
-		}
-		r.decode(p.source, origin)
+		r.decode(p.loader)
 		if p.follow {
 			r.surround(p.clusters)
 		}

@@ -1,10 +1,10 @@
 package xds
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -117,8 +117,12 @@ func firstString(b []byte) string {
 	return out
 }
 
-// decode fills Assignment or Err of every resource that has a body. source is how the response came.
-func (r *response) decode(source eds.Source, origin eds.Origin) {
+// decode fills Assignment or Err of every resource that has a body of a known type.
+func (r *response) decode(loader *eds.Loader) {
+	shape := eds.ShapeResponse
+	if r.delta {
+		shape = eds.ShapeDeltaResponse
+	}
 	names := make([]string, len(r.items))
 	for i := range r.items {
 		names[i] = r.items[i].Name
@@ -132,26 +136,18 @@ func (r *response) decode(source eds.Source, origin eds.Origin) {
 		if !ok {
 			continue
 		}
-		original := eds.NewAssignment(v)
-		if item.Err = proto.Unmarshal(item.Any.GetValue(), original); item.Err != nil {
+		res := loader.Wire(item.Any.GetValue(), v, shape, &eds.Response{
+			TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Index: i,
+			AnyURL: item.Any.GetTypeUrl(), Wrapped: item.Wrapped, WrapName: item.Name, Version: item.Version,
+		})
+		if res.Absent {
+			item.Err = errors.New("the bytes are no assignment")
+			if len(res.Problems) > 0 {
+				item.Err = errors.New(res.Problems[len(res.Problems)-1].Message)
+			}
 			continue
 		}
-		var cla *endpointv3.ClusterLoadAssignment
-		if cla, _, item.Err = eds.Upgrade(original); item.Err != nil {
-			continue
-		}
-		shape := eds.ShapeResponse
-		if r.delta {
-			shape = eds.ShapeDeltaResponse
-		}
-		item.Assignment = &eds.Resource{
-			Name: cla.GetClusterName(), APIVersion: v, Shape: shape, Source: source, Origin: origin,
-			Assignment: cla, Original: original,
-			Response: &eds.Response{
-				TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Index: i,
-				AnyURL: item.Any.GetTypeUrl(), Wrapped: item.Wrapped, WrapName: item.Name, Version: item.Version,
-			},
-		}
+		item.Assignment = res
 	}
 }
 

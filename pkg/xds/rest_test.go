@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // TestRESTTranscripts replays recorded polls of Envoy: the requests must be equal field by field, but for the node.
@@ -110,7 +112,7 @@ func TestParseRESTAsEnvoy(t *testing.T) {
 	}
 	r := fromSotW(resp)
 	r.typeURL = AssignmentURL(V3)
-	r.decode("rest", "bootstrap")
+	r.decode(newLoader(Options{}, eds.FromREST, false))
 	if got := r.items[0].Assignment.Assignment.GetEndpoints()[0].GetLbEndpoints()[0].GetHealthStatus(); got != corev3.HealthStatus_DRAINING || resp.GetVersionInfo() != "5" {
 		t.Errorf("read health %v and version %q", got, resp.GetVersionInfo())
 	}

@@ -24,6 +24,7 @@ type session struct {
 	node     *corev3.Node
 	nodeOnce bool
 
+	loader         *eds.Loader
 	edsURL, cdsURL string
 	eds, cds       subscription    // cds is nil unless follow
 	warm           *warming        // the clusters of CDS; nil unless follow
@@ -53,6 +54,11 @@ func newSession(o Options, names []string, ads bool) *session {
 	for _, name := range names {
 		s.fixed[name], s.waiting[name] = true, true
 	}
+	source := eds.FromSotW
+	if s.delta {
+		source = eds.FromDelta
+	}
+	s.loader = newLoader(o, source, s.follow)
 	s.eds = s.subscription(s.edsURL, false)
 	if s.follow {
 		s.cds = s.subscription(s.cdsURL, true)
@@ -150,7 +156,7 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	if isCDS {
 		sub, asked = s.cds, func(string) bool { return true }
 	} else {
-		r.decode(s.source(), s.origin())
+		r.decode(s.loader)
 		if s.follow {
 			r.surround(s.warm)
 		}
@@ -278,16 +284,11 @@ func (s *session) fill(r *response, ev *Event, asked func(string) bool, sub subs
 // isHeartbeat tells whether a body-less resource was recognised as one.
 func (s *session) isHeartbeat(item *Resource) bool { return item.Heartbeat }
 
-func (s *session) source() eds.Source {
-	if s.delta {
-		return eds.FromDelta
+// newLoader returns a decoder for the assignments that a server sends.
+func newLoader(o Options, source eds.Source, follow bool) *eds.Loader {
+	origin := eds.OriginBootstrap
+	if follow {
+		origin = eds.OriginCDS
 	}
-	return eds.FromSotW
-}
-
-func (s *session) origin() eds.Origin {
-	if s.follow {
-		return eds.OriginCDS
-	}
-	return eds.OriginBootstrap
+	return eds.NewLoader(eds.Options{Source: source, Origin: origin, EnvoyVersion: o.EnvoyVersion})
 }
