@@ -10,6 +10,7 @@ import (
 
 	"github.com/edsctl/edsctl/pkg/document"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/selector"
 )
 
 // Verb is an edit of one assignment. It returns the assignment as it is to be and what happens to its text. What stays
@@ -17,6 +18,8 @@ import (
 type Verb struct {
 	// Steps are made one after the other, each on the result of the one before.
 	Steps []Step
+	// Optional: assignments in which the selector matches nothing are passed over, if it matches in one.
+	Optional bool
 }
 
 // Step is one pass of a verb. The messages say what changes, for the user; without any, nothing does.
@@ -50,8 +53,12 @@ type Load func(data []byte) *eds.File
 // Edit applies a verb to the resources of a file that pick chooses.
 func Edit(data []byte, file *eds.File, load Load, pick func(*eds.Resource) bool, verb Verb) (*Edited, error) {
 	out := &Edited{Data: data, File: file}
-	for _, step := range verb.Steps {
-		if err := out.step(load, pick, step); err != nil {
+	for i, step := range verb.Steps {
+		noMatch, err := out.step(load, pick, step)
+		if err == nil && !(verb.Optional && (noMatch.some || i > 0)) {
+			err = noMatch.err
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +66,7 @@ func Edit(data []byte, file *eds.File, load Load, pick func(*eds.Resource) bool,
 }
 
 // step makes one pass over the file.
-func (e *Edited) step(load Load, pick func(*eds.Resource) bool, step Step) error {
+func (e *Edited) step(load Load, pick func(*eds.Resource) bool, step Step) (match matching, err error) {
 	want := map[int]*endpointv3.ClusterLoadAssignment{}
 	p := newPending(e.Data)
 	for i, r := range e.File.Resources {
@@ -67,12 +74,17 @@ func (e *Edited) step(load Load, pick func(*eds.Resource) bool, step Step) error
 			continue
 		}
 		if !r.Node.IsValid() {
-			return fmt.Errorf("%s: only YAML and JSON can be edited, not %s", r.Name, e.File.Format)
+			return match, fmt.Errorf("%s: only YAML and JSON can be edited, not %s", r.Name, e.File.Format)
 		}
 		o, err := step(r.Assignment)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.Name, err)
+		if none := new(selector.NoMatchError); errors.As(err, &none) {
+			match.err = fmt.Errorf("%s: %w", r.Name, err)
+			continue
 		}
+		if err != nil {
+			return match, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		match.some = true
 		if o == nil || o.changes.isEmpty() {
 			continue
 		}
@@ -81,25 +93,31 @@ func (e *Edited) step(load Load, pick func(*eds.Resource) bool, step Step) error
 			err = p.add(r.Node.Document(), patches)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.Name, err)
+			return match, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		want[i] = o.Want
 		p.changes = append(p.changes, touched{r, &o.changes})
 		e.note(r.Name, o.Messages)
 	}
 	if len(want) == 0 {
-		return nil
+		return match, nil
 	}
 	data, err := p.apply()
 	if err != nil {
-		return p.explain(err)
+		return match, p.explain(err)
 	}
 	after := load(data)
 	if err := compare(e.File, after, want); err != nil {
-		return p.explain(err)
+		return match, p.explain(err)
 	}
 	e.Data, e.File = data, after
-	return nil
+	return match, nil
+}
+
+// matching says in which assignments a selector matched.
+type matching struct {
+	some bool  // in at least one
+	err  error // why not in another
 }
 
 func (e *Edited) note(name string, messages []string) {

@@ -140,14 +140,14 @@ func (d *draft) addEndpoint(spec *EndpointSpec) error {
 	for g, group := range d.old.GetEndpoints() {
 		for _, e := range group.GetLbEndpoints() {
 			if addressOf(e) == address {
-				return fmt.Errorf("endpoint %s is already in %s", address, localityText(group))
+				return fmt.Errorf("endpoint %s is there already (%s)", address, localityText(group))
 			}
 		}
 		if !spec.Place.matches(group) {
 			continue
 		}
 		if found >= 0 {
-			return fmt.Errorf("endpoint %s may belong to %s or to %s: say more of its place (region, zone, sub_zone, priority)",
+			return fmt.Errorf("endpoint %s fits %s and %s: say more of its place (region, zone, sub_zone, priority)",
 				address, localityText(d.old.Endpoints[found]), localityText(group))
 		}
 		found = g
@@ -157,7 +157,7 @@ func (d *draft) addEndpoint(spec *EndpointSpec) error {
 		group.LbEndpoints = append(group.LbEndpoints, spec.Endpoint)
 		l := d.changes.list(listPath(found))
 		l.added = append(l.added, addition{message: spec.Endpoint})
-		d.say("%s: added to %s", address, localityText(group))
+		d.say("%s: added (%s)", address, localityText(group))
 		return nil
 	}
 	group := spec.Place.from(spot{}).group()
@@ -168,6 +168,6 @@ func (d *draft) addEndpoint(spec *EndpointSpec) error {
 	d.Want.Endpoints = append(d.Want.Endpoints, group)
 	l := d.changes.list(diag.Path{{Name: "endpoints"}})
 	l.added = append(l.added, addition{message: group})
-	d.say("%s: added to a new locality, %s", address, localityText(group))
+	d.say("%s: added (new: %s)", address, localityText(group))
 	return nil
 }

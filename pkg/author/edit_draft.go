@@ -7,7 +7,6 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -84,7 +83,10 @@ func addressText(a *corev3.Address) string {
 // localityText is how messages name a locality at a priority.
 func localityText(g *endpointv3.LocalityLbEndpoints) string {
 	l := g.GetLocality()
-	return fmt.Sprintf("%s/%s/%s at priority %d", l.GetRegion(), l.GetZone(), l.GetSubZone(), g.GetPriority())
+	if l.GetRegion() == "" && l.GetZone() == "" && l.GetSubZone() == "" {
+		return fmt.Sprintf("no locality, priority %d", g.GetPriority())
+	}
+	return fmt.Sprintf("locality %s/%s/%s, priority %d", l.GetRegion(), l.GetZone(), l.GetSubZone(), g.GetPriority())
 }
 
 func weightText(w *wrapperspb.UInt32Value) string {
@@ -131,16 +133,4 @@ func stepOf(f func(d *draft) error) Step {
 		}
 		return &d.Outcome, nil
 	}
-}
-
-// sameAssignment compares assignments; a policy without a field is no policy.
-func sameAssignment(a, b *endpointv3.ClusterLoadAssignment) bool {
-	if a.GetPolicy() == nil || b.GetPolicy() == nil {
-		if proto.Size(a.GetPolicy()) > 0 || proto.Size(b.GetPolicy()) > 0 {
-			return false
-		}
-		a, b = shallow(a), shallow(b)
-		a.Policy, b.Policy = nil, nil
-	}
-	return proto.Equal(a, b)
 }

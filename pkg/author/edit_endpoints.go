@@ -167,7 +167,7 @@ func Remove(s selector.Selector, prune bool) Verb {
 		}
 		for _, r := range refs {
 			e := d.old.Endpoints[r.Group].LbEndpoints[r.Index]
-			d.say("%s: removed from %s", addressOf(e), localityText(d.old.Endpoints[r.Group]))
+			d.say("%s: removed (%s)", addressOf(e), localityText(d.old.Endpoints[r.Group]))
 		}
 		d.take(refs)
 		emptied.mark(d)

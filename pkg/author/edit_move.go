@@ -161,7 +161,7 @@ func (d *draft) moveGroups(s selector.Selector, to Place) error {
 		}
 		v.put("lb_endpoints", &literal{kind: listLiteral}) // the endpoints come in the next step
 		d.addGroup(made, v)
-		d.say("%s: new locality", localityText(made))
+		d.say("new: %s", localityText(made))
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (d *draft) relocate(g int, to spot) {
 			d.changes.set(path.Field("priority"), number(to.priority))
 		}
 	}
-	d.say("%s: now %s", localityText(old), localityText(group))
+	d.say("locality moved (%s -> %s)", localityText(old), localityText(group))
 }
 
 // moveEndpoints moves endpoints into groups that are there.
@@ -224,7 +224,7 @@ func (d *draft) moveEndpoints(s selector.Selector, to Place, emptied marks) erro
 		group.LbEndpoints = append(group.LbEndpoints, e)
 		l := d.changes.list(listPath(g))
 		l.added = append(l.added, addition{message: e, from: endpointPath(r)})
-		d.say("%s: moved from %s to %s", addressOf(e), localityText(from), localityText(group))
+		d.say("%s: moved (%s -> %s)", addressOf(e), localityText(from), localityText(group))
 	}
 	d.take(moving)
 	emptied.mark(d)

@@ -23,7 +23,7 @@ func WriteFile(path string, old, data []byte) error {
 	if err != nil {
 		return bareError(err)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithExistingPermissions(), renameio.WithStaticPermissions(info.Mode().Perm()))
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(info.Mode().Perm()))
 	if err != nil {
 		return bareError(err)
 	}

@@ -58,6 +58,8 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 		newWatchCmd(env),
 		newReplayCmd(env),
 		newServeCmd(env),
+		newConvertCmd(env),
+		newEditCmd(env),
 		newRulesCmd(env),
 		newVersionCmd(env),
 		newCompletionCmd(env),

@@ -24,7 +24,7 @@ func (s Selector) noMatch(cla *endpointv3.ClusterLoadAssignment) error {
 		endpoints += len(group.GetLbEndpoints())
 	}
 	if endpoints == 0 {
-		return fmt.Errorf("selector %q matches nothing: the assignment has no endpoints", s.text)
+		return &NoMatchError{fmt.Sprintf("selector %q matches nothing: the assignment has no endpoints", s.text)}
 	}
 	for _, t := range s.terms {
 		if t.matchesAny(cla) {
@@ -32,11 +32,11 @@ func (s Selector) noMatch(cla *endpointv3.ClusterLoadAssignment) error {
 		}
 		values := present(cla, t.key)
 		if len(values) == 0 {
-			return fmt.Errorf("selector %q matches nothing: no endpoint has a %s", s.text, t.key)
+			return &NoMatchError{fmt.Sprintf("selector %q matches nothing: no endpoint has a %s", s.text, t.key)}
 		}
-		return fmt.Errorf("selector %q matches nothing: no endpoint has %s %q; there is %s", s.text, t.key, t.value, near(t.value, values))
+		return &NoMatchError{fmt.Sprintf("selector %q matches nothing: no endpoint has %s %q; there is %s", s.text, t.key, t.value, near(t.value, values))}
 	}
-	return fmt.Errorf("selector %q matches nothing: each part matches endpoints, but no endpoint matches all of them", s.text)
+	return &NoMatchError{fmt.Sprintf("selector %q matches nothing: each part matches endpoints, but no endpoint matches all of them", s.text)}
 }
 
 func (t term) matchesAny(cla *endpointv3.ClusterLoadAssignment) bool {
@@ -121,3 +121,8 @@ func didYouMean(word string, allowed []string) string {
 	}
 	return fmt.Sprintf(" (did you mean %q?)", at)
 }
+
+// NoMatchError tells that a selector matches no endpoint of an assignment.
+type NoMatchError struct{ text string }
+
+func (e *NoMatchError) Error() string { return e.text }
