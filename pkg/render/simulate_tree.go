@@ -88,8 +88,10 @@ func localityRows(columns []column, endpoints []*simulate.Endpoint) []shareRow {
 	var rows []shareRow
 	for _, id := range order {
 		row := shareRow{depth: 1, name: id.String(), shares: make([]float64, len(columns))}
-		if l := localityOf(columns[0].result, endpoints[0].Priority, id); l != nil && l.Weight > 0 {
-			row.weight = fmt.Sprint(l.Weight)
+		for _, c := range columns {
+			if l := localityOf(c.result, endpoints[0].Priority, id); l != nil && l.Weight > 0 {
+				row.weight = fmt.Sprint(l.Weight)
+			}
 		}
 		at := len(rows)
 		rows = append(rows, row)
