@@ -142,3 +142,12 @@ func bareError(err error) error {
 	}
 	return err
 }
+
+// writeWhole writes bytes to a file, atomically, or to standard output when none is named.
+func writeWhole(env *Env, file string, data []byte) error {
+	write := func(w io.Writer, _ string, _ render.Options) error {
+		_, err := w.Write(data)
+		return err
+	}
+	return writeTargets(env, []target{{file: file}}, write, func(target) render.Options { return render.Options{} })
+}

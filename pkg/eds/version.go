@@ -56,6 +56,9 @@ func AssignmentURL(v APIVersion) string { return urlPrefix + assignmentNames[v][
 // ClusterURL is the type URL of a Cluster in a version.
 func ClusterURL(v APIVersion) string { return urlPrefix + clusterNames[v][0] }
 
+// WrapperURL is the type URL of a Resource in a version.
+func WrapperURL(v APIVersion) string { return urlPrefix + wrapperNames[v][0] }
+
 // VersionOfURL is the version of the assignment that a type URL names; false when it names something else. As in
 // protobuf, the name is what follows the last slash.
 func VersionOfURL(url string) (APIVersion, bool) { return versionIn(assignmentNames, url) }
