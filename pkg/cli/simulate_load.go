@@ -89,17 +89,19 @@ func (v *validation) loadSimulated(ctx context.Context, file *input.File) (found
 	loaded := v.loaders.of(&p).Load(file.Name, data, file.Named)
 	v.surround(loaded.Resources, &p)
 	var errs []error
+	unreadable := false
 	for _, r := range loaded.Resources {
 		if r.Absent {
 			errs = append(errs, absentError(r))
+			unreadable = unreadable || r.Unreadable
 			continue
 		}
 		found = append(found, simulated{r, p, v.judging(&p, 1)})
 	}
-	if len(found) > 0 || !file.Named {
-		return found, loaded.Followed, nil
+	if unreadable || len(found) == 0 && !loaded.Skipped {
+		return nil, nil, errors.Join(errs...)
 	}
-	return nil, nil, errors.Join(errs...)
+	return found, loaded.Followed, nil
 }
 
 // absentError says why a file yields no assignment.

@@ -70,11 +70,12 @@ func (s *run) prepare(r *eds.Resource) error {
 	if err != nil {
 		return err
 	}
-	if s.client == diag.GRPC {
+	_, s.kind = describeCluster(clusterOf(changed), changed.Source)
+	if s.client == diag.GRPC && s.kind != kindNoEndpoints {
 		changed = overXDS(changed)
+		_, s.kind = describeCluster(clusterOf(changed), changed.Source)
 	}
 	s.resource, s.unreachable = changed, unreachable
-	_, s.kind = describeCluster(s.cluster(), changed.Source)
 	s.result = &Result{
 		Name: r.Name, File: r.File, Line: r.Span(nil).Start.Line, Client: s.client.String(), APIVersion: string(r.APIVersion),
 		Method: "analytic", Notes: []string{}, Drops: []Drop{}, Priorities: []Priority{}, Endpoints: []Endpoint{},

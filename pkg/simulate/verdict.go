@@ -12,7 +12,7 @@ import (
 // judge asks for the client's verdict and writes it into the result.
 func (s *run) judge() {
 	s.result.Verdict = string(diag.Accept)
-	if s.kind == kindNoEndpoints && s.client == diag.Envoy {
+	if s.kind == kindNoEndpoints {
 		s.result.Verdict = string(diag.NotApplicable)
 		s.result.Message = "a cluster of type " + s.result.Cluster.Type + " does not balance over the endpoints of an assignment"
 		return
