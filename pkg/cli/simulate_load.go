@@ -106,14 +106,14 @@ func (v *validation) loadSimulated(ctx context.Context, file *input.File) (found
 
 // absentError says why a file yields no assignment.
 func absentError(r *eds.Resource) error {
-	for _, p := range r.Problems {
-		place := r.File
-		if p.Span.IsKnown() {
-			place += ":" + p.Span.Start.String()
-		}
-		return withHint(fmt.Errorf("%s: %s", place, p.Message), fmt.Sprintf("run 'edsctl validate %s' for all that is wrong with it", r.File))
+	if len(r.Problems) == 0 {
+		return fmt.Errorf("%s: the file holds no assignment", r.File)
 	}
-	return fmt.Errorf("%s: the file holds no assignment", r.File)
+	p, place := r.Problems[0], r.File
+	if p.Span.IsKnown() {
+		place += ":" + p.Span.Start.String()
+	}
+	return withHint(fmt.Errorf("%s: %s", place, p.Message), fmt.Sprintf("run 'edsctl validate %s' for all that is wrong with it", r.File))
 }
 
 // named keeps the assignments with a name; all when it is empty.
