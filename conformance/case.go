@@ -45,13 +45,20 @@ func (g *generator) writeCase(dir string, r route, in *input) (*testCase, error)
 		return c, c.writeBootstrap(dir, g.chooseForm(in), in)
 	}
 	if r == viaFile && in.binary == nil {
-		return c, c.writeFile(dir, g.chooseForm(in), in)
+		err := c.writeFile(dir, g.chooseForm(in), in)
+		if in.around == "local" && c.extension != "yaml" {
+			return nil, err // there is one local cluster only
+		}
+		return c, err
 	}
 	response, ok, err := respond(r, in)
 	if err != nil || !ok {
 		return nil, err
 	}
 	c.response = response
+	if r == viaFile && in.around == "local" {
+		return nil, nil
+	}
 	if r == viaFile {
 		c.payload, c.extension = string(in.binary(response)), in.extension
 		return c, c.writeEDS(dir, in)

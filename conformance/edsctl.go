@@ -123,10 +123,11 @@ func predictSome(ctx context.Context, o options, args []string, dir string, r ro
 			continue // the management server's cluster
 		}
 		// A second resource counts in a bootstrap only: there the first that is refused ends Envoy.
-		if first := c.predicted.verdict == "none"; !first && (r != viaBootstrap || c.predicted.verdict != "accept") {
+		verdict := res.Verdicts[client]
+		ends := r == viaBootstrap && c.predicted.verdict == "accept" && (verdict.Verdict == "reject" || verdict.Verdict == "crash")
+		if c.predicted.verdict != "none" && !ends {
 			continue
 		}
-		verdict := res.Verdicts[client]
 		c.predicted.verdict, c.predicted.rule, c.predicted.message = verdict.Verdict, verdict.Rule, verdict.Message
 	}
 	for _, f := range v.Findings {

@@ -106,9 +106,12 @@ func (g *generator) setHealthCheck(a tree, config tree) {
 // goodCollection is a name that LEDS takes.
 const goodCollection = "xdstp://a/envoy.config.endpoint.v3.LbEndpoint/x/*"
 
-// setLEDS makes a random entry one whose endpoints come by LEDS.
+// setLEDS makes a random entry the only one whose endpoints come by LEDS: of several, Envoy takes any first.
 func (g *generator) setLEDS(a tree, config tree) tree {
 	l := g.anyGroup(a)
+	for _, other := range a["endpoints"].([]any) {
+		delete(other.(tree), "leds_cluster_locality_config")
+	}
 	delete(l, "lb_endpoints")
 	l["leds_cluster_locality_config"] = config
 	return l

@@ -96,7 +96,7 @@ func hosts() []mutation {
 }
 
 func beLocal(in *input) {
-	in.around = "local"
+	in.around, in.form = "local", blockYAML
 	in.bootstrap = func(b tree) { b["cluster_manager"] = tree{"local_cluster_name": clusterName} }
 }
 

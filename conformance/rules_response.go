@@ -60,7 +60,7 @@ func responses() []mutation {
 		{"file-eds-pb-garbage", []route{viaFile}, func(g *generator, in *input) {
 			in.extension = "pb"
 			in.binary = func(*discoveryv3.DiscoveryResponse) []byte {
-				return pick(g, []byte("resources: []\n"), []byte{0xff, 0xff}, []byte{0x12, 200})
+				return pick(g, []byte("resources: []\n"), []byte{0xff, 0xff}, []byte{0x0a, 200})
 			}
 		}, binary},
 		{"resource-not-unpackable", []route{viaFile}, func(g *generator, in *input) {
