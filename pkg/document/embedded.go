@@ -1,6 +1,10 @@
 package document
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+)
 
 // Embedded reads the text of a scalar as a file of its own: a ConfigMap's data key, a quoted JSON text. Spans and
 // positions of the result are those of the outermost file, also in errors; offsets count in the text (Source).
@@ -30,6 +34,17 @@ func (n Node) Embedded(format Format, lim Limits) ([]*Document, error) {
 		f.bom = len(utf8BOM)
 	}
 	return parseYAML(f, lim)
+}
+
+// TextSpan is where a range of a scalar's text stands in the outermost file.
+func (n Node) TextSpan(start, end int) diag.Span {
+	n = n.Target()
+	if n.Kind() != Scalar {
+		return diag.Span{}
+	}
+	f := &file{outer: n.d.file, host: n}
+	f.src = n.d.decode(n.record(), &f.pieces)
+	return f.span(start, end)
 }
 
 // OuterOffsets is the range of bytes of the node in the outermost file (see Document.Outer).

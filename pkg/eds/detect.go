@@ -128,7 +128,7 @@ func (r *reader) template() (p diag.Problem, start, end int, ok bool) {
 	}
 	return diag.Problem{
 		Rule:    "template-unrendered",
-		Span:    spanOf(r.src, start, end),
+		Span:    r.spanOf(start, end),
 		Message: fmt.Sprintf("the file is a template (%s) that has not been rendered: %s", engine, r.src[start:end]),
 		Hint:    "render it first and validate the result",
 	}, start, end, true
@@ -145,6 +145,14 @@ func closingMark(text []byte) int {
 		}
 	}
 	return 0
+}
+
+// spanOf is where a range of the reader's text stands in the file.
+func (r *reader) spanOf(start, end int) diag.Span {
+	if r.host.IsValid() {
+		return r.host.TextSpan(start, end)
+	}
+	return spanOf(r.src, start, end)
 }
 
 // spanOf is the span of a range of bytes of a file.

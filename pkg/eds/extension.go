@@ -47,7 +47,7 @@ func (r *reader) extension(content document.Format) {
 	}
 	p := diag.Problem{
 		Rule:    "file-extension-mismatch",
-		Span:    spanOf(r.src, 0, min(1, len(r.src))),
+		Span:    r.spanOf(0, min(1, len(r.src))),
 		Message: fmt.Sprintf("the content is %s, but Envoy reads a file with the extension %q as %s", strings.ToUpper(content.String()), r.suffix, formatWords[parser]),
 		Hint:    fmt.Sprintf("name it .%s", content),
 	}

@@ -119,6 +119,7 @@ type reader struct {
 	named  bool
 	around []diag.Problem // problems of the text that hold for each resource that follows
 	depth  int            // how deep this text is embedded in others
+	host   document.Node  // the scalar whose text it is
 }
 
 // envoyMarks are words by which a text that cannot be parsed is recognised as meant for Envoy.

@@ -169,7 +169,7 @@ func (r *reader) embedded(key string, n document.Node) {
 	}
 	inner := &reader{
 		Loader: r.Loader, file: &File{}, name: r.name, src: []byte(text), suffix: suffixOf(key), named: true,
-		around: r.around, depth: r.depth + 1,
+		around: r.around, depth: r.depth + 1, host: n,
 	}
 	format := document.YAML
 	if detectFormat(inner.src, inner.suffix) == JSON {

@@ -39,7 +39,7 @@ func Run(resources []*eds.Resource, o Options) Report {
 			findings[i][k].ResourceIndex = i
 		}
 	})
-	report.Findings = once(slices.Concat(findings...))
+	report.Findings = templates(once(slices.Concat(findings...)))
 	Sort(report.Findings)
 	return report
 }
@@ -93,6 +93,27 @@ func once(all []found) []diag.Finding {
 		findings = append(findings, f.Finding)
 	}
 	return findings
+}
+
+// templates leaves of a file that is a template the one finding that says so: the others only follow from it.
+func templates(all []diag.Finding) []diag.Finding {
+	const rule = "template-unrendered"
+	first := map[string]int{}
+	for i, f := range all {
+		if _, seen := first[f.File]; f.Rule == rule && !seen {
+			first[f.File] = i
+		}
+	}
+	if len(first) == 0 {
+		return all
+	}
+	var out []diag.Finding
+	for i, f := range all {
+		if at, isTemplate := first[f.File]; !isTemplate || at == i {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // aboutSurroundings tells whether a path leads to the cluster or the bootstrap around a resource.

@@ -164,3 +164,30 @@ func TestFingerprint(t *testing.T) {
 		seen[before[i].Fingerprint] = before[i].Rule
 	}
 }
+
+// TestTemplates: the finding about a template takes the place of all others of its file, not of other files.
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	loader := eds.NewLoader(eds.Options{})
+	var resources []*eds.Resource
+	for _, f := range []struct{ name, text string }{
+		{"a.yaml", "cluster_name: c\nendpoints: [{priority: \"{{ p }}\", load_balancing_weight: 0}]"},
+		{"b.yaml", "cluster_name: c\nendpoints: [{locality: {}, load_balancing_weight: 0}]"},
+	} {
+		resources = append(resources, loader.Load(f.name, []byte(f.text), true).Resources...)
+	}
+	report := validate.Run(resources, validate.Options{})
+	got := map[string][]string{}
+	for _, f := range report.Findings {
+		if f.Severity == diag.Error {
+			got[f.File] = append(got[f.File], f.Rule)
+		}
+	}
+	want := map[string][]string{"a.yaml": {"template-unrendered"}, "b.yaml": {"locality-weight-zero"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if v := report.Resources[0].Verdicts[diag.Envoy]; v.Kind != diag.Rejected || v.Rule != "template-unrendered" {
+		t.Errorf("verdict %v", v)
+	}
+}
