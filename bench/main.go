@@ -59,7 +59,7 @@ func run(ctx context.Context, o options) (missed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	in, err := generate(o.dir)
+	in, err := inputsIn(ctx, programs.generate, o.dir)
 	if err != nil {
 		return 0, fmt.Errorf("generate the inputs: %w", err)
 	}
@@ -115,12 +115,25 @@ func (r row) print(w *tabwriter.Writer, suffix string, a, b float64, unit string
 	return missed
 }
 
+// inputs are the paths of what is measured.
+type inputs struct{ yaml, json, bootstrap, files string }
+
+func inputsIn(ctx context.Context, generate, dir string) (inputs, error) {
+	_, err := command{generate, dir}.run(ctx)
+	return inputs{
+		yaml: filepath.Join(dir, "large.yaml"), json: filepath.Join(dir, "large.json"),
+		bootstrap: filepath.Join(dir, "bootstrap.yaml"), files: filepath.Join(dir, "files"),
+	}, err
+}
+
 // programs are the paths of what is run.
-type programs struct{ edsctl, baseline, startup string }
+type programs struct{ edsctl, baseline, startup, generate string }
 
 func build(ctx context.Context, dir string) (programs, error) {
-	p := programs{filepath.Join(dir, "edsctl"), filepath.Join(dir, "baseline"), filepath.Join(dir, "startup")}
-	for path, pkg := range map[string]string{p.edsctl: "./cmd/edsctl", p.baseline: "./bench/baseline", p.startup: "./bench/startup"} {
+	p := programs{filepath.Join(dir, "edsctl"), filepath.Join(dir, "baseline"), filepath.Join(dir, "startup"), filepath.Join(dir, "generate")}
+	for path, pkg := range map[string]string{
+		p.edsctl: "./cmd/edsctl", p.baseline: "./bench/baseline", p.startup: "./bench/startup", p.generate: "./bench/generate",
+	} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

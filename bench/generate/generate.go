@@ -1,3 +1,5 @@
+// Command generate writes the inputs of the benchmark into a folder. It is a program of its own since the memory of a
+// process on Linux is never reported as less than that of the one that started it.
 package main
 
 import (
@@ -18,29 +20,31 @@ const (
 	smallFiles         = 10_000
 )
 
-// inputs are the paths of what is measured.
-type inputs struct{ yaml, json, bootstrap, files string }
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: generate FOLDER")
+		os.Exit(2)
+	}
+	if err := generate(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
 
 // generate writes the inputs into dir. The same program writes the same bytes.
-func generate(dir string) (inputs, error) {
-	in := inputs{
-		yaml:      filepath.Join(dir, "large.yaml"),
-		json:      filepath.Join(dir, "large.json"),
-		bootstrap: filepath.Join(dir, "bootstrap.yaml"),
-		files:     filepath.Join(dir, "files"),
-	}
+func generate(dir string) error {
 	var text strings.Builder
 	writeAssignment(&text, "large", localities, endpointsALocality, "")
-	if err := os.WriteFile(in.yaml, []byte(text.String()), 0o600); err != nil {
-		return in, err
+	if err := os.WriteFile(filepath.Join(dir, "large.yaml"), []byte(text.String()), 0o600); err != nil {
+		return err
 	}
-	if err := write(in.bootstrap, writeBootstrap); err != nil {
-		return in, err
+	if err := write(filepath.Join(dir, "bootstrap.yaml"), writeBootstrap); err != nil {
+		return err
 	}
-	if err := writeJSON(in.json, text.String()); err != nil {
-		return in, err
+	if err := writeJSON(filepath.Join(dir, "large.json"), text.String()); err != nil {
+		return err
 	}
-	return in, writeFiles(in.files)
+	return writeFiles(filepath.Join(dir, "files"))
 }
 
 func write(path string, body func(io.Writer)) error {
