@@ -450,6 +450,9 @@ func (r *reader) addBytes(b []byte, p placement) {
 // wireProblems reports what Envoy says of the fields of a binary message and of those in it: numbers that it does not
 // know, and deprecated fields.
 func (r *reader) wireProblems(m protoreflect.Message, path diag.Path, parents []string) []diag.Problem {
+	if isPlain(m) {
+		return nil
+	}
 	var out []diag.Problem
 	name := string(m.Descriptor().FullName())
 	if unknown := m.GetUnknown(); len(unknown) > 0 {

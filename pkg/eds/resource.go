@@ -162,6 +162,7 @@ type Response struct {
 	Count    int      // number of resources in it
 	Names    []string // name of each resource as the client takes it (wrapper's name over cluster_name), by index
 	Removed  []string // delta: removed_resources
+	Unique   bool     // no name occurs twice in Names and Removed; false: not known
 	Index    int      // index of this resource in it
 	AnyURL   string   // type URL of this resource's Any
 	Wrapped  bool     // in a Resource wrapper or {name, resource}

@@ -82,7 +82,7 @@ func (d *delivery) empty() {
 // duplicate reports a name that occurs more than once. A delta response is refused; a state-of-the-world one is taken
 // and the first wins in Envoy, the last in gRPC; a file or REST answer may hold one resource only.
 func (d *delivery) duplicate() {
-	if d.r.Index >= len(d.r.Names) {
+	if d.r.Unique || d.r.Index >= len(d.r.Names) {
 		return
 	}
 	name := d.r.Names[d.r.Index]

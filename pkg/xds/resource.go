@@ -3,6 +3,8 @@ package xds
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"unicode/utf8"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -124,31 +126,57 @@ func (r *response) decode(loader *eds.Loader) {
 		shape = eds.ShapeDeltaResponse
 	}
 	names := make([]string, len(r.items))
+	seen := make(map[string]bool, len(r.items)+len(r.removed))
 	for i := range r.items {
 		names[i] = r.items[i].Name
+		seen[names[i]] = true
 	}
-	for i := range r.items {
+	for _, name := range r.removed {
+		seen[name] = true
+	}
+	unique := len(seen) == len(r.items)+len(r.removed)
+	inParallel(len(r.items), func(i int) {
 		item := &r.items[i]
 		if item.Any == nil || item.Err != nil {
-			continue
+			return
 		}
 		v, ok := eds.VersionOfURL(item.Any.GetTypeUrl())
 		if !ok {
-			continue
+			return
 		}
 		res := loader.Wire(item.Any.GetValue(), v, shape, &eds.Response{
-			TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Index: i,
+			TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Unique: unique, Index: i,
 			AnyURL: item.Any.GetTypeUrl(), Wrapped: item.Wrapped, WrapName: item.Name, Version: item.Version,
 		})
-		if res.Absent {
-			item.Err = errors.New("the bytes are no assignment")
-			if len(res.Problems) > 0 {
-				item.Err = errors.New(res.Problems[len(res.Problems)-1].Message)
-			}
-			continue
+		if !res.Absent {
+			item.Assignment = res
+			return
 		}
-		item.Assignment = res
+		item.Err = errors.New("the bytes are no assignment")
+		if len(res.Problems) > 0 {
+			item.Err = errors.New(res.Problems[len(res.Problems)-1].Message)
+		}
+	})
+}
+
+// parallelFrom is the number of resources from which decoding on several processors pays.
+const parallelFrom = 64
+
+// inParallel calls f for 0 to n-1, on all processors when there are many.
+func inParallel(n int, f func(int)) {
+	workers := runtime.GOMAXPROCS(0)
+	if n < parallelFrom {
+		workers = 1
 	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // surround gives the assignments the clusters that ask for them.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	apiv2 "github.com/envoyproxy/go-control-plane/envoy/api/v2"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
