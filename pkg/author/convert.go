@@ -280,6 +280,17 @@ func (b *batch) assignment(r *eds.Resource, p *pruner) (proto.Message, error) {
 	return out, nil
 }
 
+// InVersion is an assignment of any version in another, and what that cannot say.
+func InVersion(m proto.Message, to eds.APIVersion) (proto.Message, []Loss, error) {
+	source, out := proto.Clone(m), eds.NewAssignment(to)
+	p := pruner{to: to}
+	p.message(source.ProtoReflect(), out.ProtoReflect().Descriptor(), nil)
+	if err := eds.Transcode(out, source); err != nil {
+		return nil, nil, err
+	}
+	return out, p.losses, sameBytes(source, out)
+}
+
 // sameBytes is the check after a conversion: the versions share numbers and types, so the bytes must be the same.
 func sameBytes(source, out proto.Message) error {
 	o := proto.MarshalOptions{Deterministic: true}

@@ -182,26 +182,37 @@ func (o *convertOptions) report(env *Env, out *author.Converted) error {
 	for _, b := range out.Broken {
 		fmt.Fprintf(env.Stderr, "edsctl: converted as it is: %s\n", b)
 	}
+	if printLosses(env, out.Losses, o.drop) {
+		return errFindings()
+	}
+	return nil
+}
+
+// printLosses names what the target cannot say, and tells whether that is a reason not to write.
+func printLosses(env *Env, losses []author.Loss, drop bool) (refused bool) {
 	word := "cannot be converted"
-	if o.drop {
+	if drop {
 		word = "dropped"
 	}
-	for _, l := range out.Losses {
-		place := l.File
+	for _, l := range losses {
+		place := ""
+		if l.File != "" {
+			place = l.File + ": "
+		}
 		if l.Span.IsKnown() {
-			place += ":" + l.Span.Start.String()
+			place = l.File + ":" + l.Span.Start.String() + ": "
 		}
 		path := ""
 		if len(l.Path) > 0 {
 			path = l.Path.String() + ": "
 		}
-		fmt.Fprintf(env.Stderr, "%s: %s: %s%s\n", place, word, path, l.Message)
+		fmt.Fprintf(env.Stderr, "%s%s: %s%s\n", place, word, path, l.Message)
 	}
-	if len(out.Losses) > 0 && !o.drop {
+	refused = len(losses) > 0 && !drop
+	if refused {
 		fmt.Fprintln(env.Stderr, "hint: --drop-unsupported leaves it out")
-		return errFindings()
 	}
-	return nil
+	return refused
 }
 
 // splitInto writes one file for each assignment. Nothing is written unless all of it can be.
