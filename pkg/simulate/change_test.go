@@ -90,3 +90,16 @@ func TestSweepCounts(t *testing.T) {
 		t.Errorf("1000 endpoints: %v", got)
 	}
 }
+
+func FuzzParseChange(f *testing.F) {
+	for _, text := range []string{"zone=a=50%", "all=3", "priority=0", "zone=a=HEALTHY", "all=7", "=", `hostname="=,"=1`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, parse := range []func(string) (Change, error){ParseFail, ParseSetHealth, ParseSetWeight, ParseUnreachable} {
+			if c, err := parse(text); err == nil && c.amount(10) > 10 {
+				t.Errorf("%q takes %d of 10 endpoints", text, c.amount(10))
+			}
+		}
+	})
+}

@@ -90,3 +90,16 @@ func TestEvaluateErrors(t *testing.T) {
 		}
 	}
 }
+
+func FuzzCompile(f *testing.F) {
+	for _, text := range []string{`share("zone=a") <= 0.5`, "endpoints.all(e, e.share < 0.2)", "dropped == 0.0", "(", "1", "endpoints[0].locality == drops"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		compiled, err := Compile([]string{text})
+		if err != nil {
+			return
+		}
+		_, _ = Evaluate(compiled, result(t))
+	})
+}
