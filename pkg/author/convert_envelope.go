@@ -3,13 +3,13 @@ package author
 import (
 	"fmt"
 
-	apiv2 "github.com/envoyproxy/go-control-plane/envoy/api/v2"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	apiv2 "github.com/edsctl/edsctl/pkg/api/envoy/api/v2"
 	apiv3alpha "github.com/edsctl/edsctl/pkg/api/envoy/api/v3alpha"
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"

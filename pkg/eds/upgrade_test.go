@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	apiv2 "github.com/envoyproxy/go-control-plane/envoy/api/v2"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 	"pgregory.net/rapid"
 
+	apiv2 "github.com/edsctl/edsctl/pkg/api/envoy/api/v2"
 	apiv3alpha "github.com/edsctl/edsctl/pkg/api/envoy/api/v3alpha"
 	"github.com/edsctl/edsctl/pkg/eds"
 )

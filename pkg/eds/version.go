@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	apiv2 "github.com/envoyproxy/go-control-plane/envoy/api/v2"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/proto"
 
+	apiv2 "github.com/edsctl/edsctl/pkg/api/envoy/api/v2"
 	apiv3alpha "github.com/edsctl/edsctl/pkg/api/envoy/api/v3alpha"
 )
 

@@ -2,20 +2,18 @@ package api_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	apiv2 "github.com/envoyproxy/go-control-plane/envoy/api/v2"
-	"github.com/envoyproxy/protoc-gen-validate/validate"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genproto/googleapis/api/annotations"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/edsctl/edsctl/pkg/api/apitest"
+	apiv2 "github.com/edsctl/edsctl/pkg/api/envoy/api/v2"
 	apiv3alpha "github.com/edsctl/edsctl/pkg/api/envoy/api/v3alpha"
 	discoveryv3alpha "github.com/edsctl/edsctl/pkg/api/envoy/service/discovery/v3alpha"
 )
@@ -29,111 +27,23 @@ var roots = []struct{ v3alpha, v2 proto.Message }{
 	{&apiv3alpha.DeltaDiscoveryResponse{}, &apiv2.DeltaDiscoveryResponse{}},
 }
 
-// TestTables compares all that there is with the v3alpha columns of api-versions.md, as transcribed in testdata.
+// TestTables compares all that there is with the columns of api-versions.md, as transcribed in testdata. That the v2
+// table is also what go-control-plane has is tested in apitest, where ours is not linked.
 func TestTables(t *testing.T) {
 	t.Parallel()
-	want, err := os.ReadFile("testdata/v3alpha.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	seen := map[protoreflect.FullName]bool{}
+	var v3alpha, v2 []proto.Message
 	for _, r := range roots {
-		got = append(got, describe(r.v3alpha.ProtoReflect().Descriptor(), seen)...)
+		v3alpha, v2 = append(v3alpha, r.v3alpha), append(v2, r.v2)
 	}
-	var lines []string
-	for line := range strings.Lines(string(want)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, strings.Join(strings.Fields(line), " "))
+	for file, messages := range map[string][]proto.Message{"testdata/v3alpha.txt": v3alpha, "testdata/v2.txt": v2} {
+		want, err := apitest.ReadTable(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, apitest.Describe(messages...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}
-	if diff := cmp.Diff(lines, got); diff != "" {
-		t.Errorf("v3alpha (-want +got):\n%s", diff)
-	}
-}
-
-// describe lists a message's fields and enums, then those of the messages in them, each message once.
-func describe(md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) []string {
-	if seen[md.FullName()] || strings.HasPrefix(string(md.FullName()), "google.") {
-		return nil
-	}
-	seen[md.FullName()] = true
-	out := []string{"message " + string(md.FullName())}
-	for i := range md.ReservedRanges().Len() {
-		r := md.ReservedRanges().Get(i)
-		out = append(out, fmt.Sprintf("reserved %d-%d", r[0], r[1]-1))
-	}
-	var inner []string
-	for i := range md.Fields().Len() {
-		fd := md.Fields().Get(i)
-		out = append(out, strings.Join(strings.Fields(fmt.Sprint(fd.Number(), " ", fd.Name(), " ", typeOf(fd), oneofOf(fd), " ", ruleOf(fd))), " "))
-		if m := valueMessage(fd); m != nil {
-			inner = append(inner, describe(m, seen)...)
-		}
-		if fd.Enum() != nil && !seen[fd.Enum().FullName()] {
-			seen[fd.Enum().FullName()] = true
-			inner = append(inner, enumOf(fd.Enum()))
-		}
-	}
-	return append(out, inner...)
-}
-
-func valueMessage(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
-	if fd.IsMap() {
-		return fd.MapValue().Message()
-	}
-	return fd.Message()
-}
-
-func typeOf(fd protoreflect.FieldDescriptor) string {
-	switch {
-	case fd.IsMap():
-		return "map<" + typeOf(fd.MapKey()) + "," + typeOf(fd.MapValue()) + ">"
-	case fd.IsList():
-		return "repeated " + elementOf(fd)
-	default:
-		return elementOf(fd)
-	}
-}
-
-func elementOf(fd protoreflect.FieldDescriptor) string {
-	switch {
-	case fd.Message() != nil:
-		return string(fd.Message().FullName())
-	case fd.Enum() != nil:
-		return string(fd.Enum().FullName())
-	default:
-		return fd.Kind().String()
-	}
-}
-
-func oneofOf(fd protoreflect.FieldDescriptor) string {
-	o := fd.ContainingOneof()
-	if o == nil {
-		return ""
-	}
-	if proto.GetExtension(o.Options(), validate.E_Required).(bool) {
-		return " oneof " + string(o.Name()) + " required"
-	}
-	return " oneof " + string(o.Name())
-}
-
-func ruleOf(fd protoreflect.FieldDescriptor) string {
-	rules := proto.GetExtension(fd.Options(), validate.E_Rules).(*validate.FieldRules)
-	if rules == nil {
-		return ""
-	}
-	// prototext's blanks are random.
-	return "[" + strings.Join(strings.Fields(prototext.Format(rules)), "") + "]"
-}
-
-func enumOf(ed protoreflect.EnumDescriptor) string {
-	out := "enum " + string(ed.FullName())
-	for i := range ed.Values().Len() {
-		v := ed.Values().Get(i)
-		out += fmt.Sprintf(" %s=%d", v.Name(), v.Number())
-	}
-	return out
 }
 
 // TestSubsetOfV2 compares every message with its namesake in v2, mechanically: what both have is the same, and v2 has
@@ -188,8 +98,8 @@ func (c *comparison) compare(a, v2 protoreflect.MessageDescriptor) {
 			"name":      {string(fa.Name()), string(fb.Name())},
 			"JSON name": {fa.JSONName(), fb.JSONName()},
 			"kind":      {fa.Kind().String() + fa.Cardinality().String(), fb.Kind().String() + fb.Cardinality().String()},
-			"oneof":     {oneofOf(fa), oneofOf(fb)},
-			"rule":      {ruleOf(fa), ruleOf(fb)},
+			"oneof":     {apitest.OneofOf(fa), apitest.OneofOf(fb)},
+			"rule":      {apitest.RuleOf(fa), apitest.RuleOf(fb)},
 			"map":       {fmt.Sprint(fa.IsMap()), fmt.Sprint(fb.IsMap())},
 		} {
 			if pair[0] != pair[1] {
@@ -201,8 +111,8 @@ func (c *comparison) compare(a, v2 protoreflect.MessageDescriptor) {
 			c.compare(fa.Message(), fb.Message())
 		case fa.Enum() != nil && fb.Enum() != nil:
 			c.seen[fa.Enum().FullName()] = true
-			ea := strings.SplitN(enumOf(fa.Enum()), " ", 3)[2]
-			if eb := strings.SplitN(enumOf(fb.Enum()), " ", 3)[2]; ea != eb {
+			ea := strings.SplitN(apitest.EnumOf(fa.Enum()), " ", 3)[2]
+			if eb := strings.SplitN(apitest.EnumOf(fb.Enum()), " ", 3)[2]; ea != eb {
 				c.differ(fa, fmt.Sprintf("values %q, in v2 %q", ea, eb))
 			}
 		}
