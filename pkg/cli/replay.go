@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/xds"
 )
@@ -62,7 +61,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 	asLines := slices.Contains(render.WatchFormats(), o.output)
 	r := &replaying{
 		watching: watching{
-			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), held: map[string]*eds.Resource{}, env: env, format: o.output,
+			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), held: map[string]*heldAssignment{}, env: env, format: o.output,
 			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names,
 		},
 		versions: map[string]render.Assignment{},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/simulate/assertion"
 	"github.com/edsctl/edsctl/pkg/xds"
@@ -74,7 +73,7 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 	}
 	w := &watching{
 		say: say, check: o.newChecker(env, &opts), recorder: recorder, until: until, left: o.maxUpdates,
-		held: map[string]*eds.Resource{}, names: names, env: env, format: o.output,
+		held: map[string]*heldAssignment{}, names: names, env: env, format: o.output,
 		options: render.Options{Color: useColor(cmd, env, env.Stdout)},
 	}
 	ctx := cmd.Context()
@@ -120,13 +119,13 @@ type watching struct {
 	check    *checker
 	recorder *xds.Recorder
 	until    []*assertion.Assertion
-	left     int                      // updates until the end; 0: no limit
-	held     map[string]*eds.Resource // the newest that the client takes
-	names    []string                 // of the user; empty: of the clusters
-	only     []string                 // names to show; empty: all
-	followed []string                 // names that the clusters ask for
-	clusters string                   // version of CDS that was told last
-	down     bool                     // the connection is, and that was told
+	left     int                        // updates until the end; 0: no limit
+	held     map[string]*heldAssignment // the newest that the client takes
+	names    []string                   // of the user; empty: of the clusters
+	only     []string                   // names to show; empty: all
+	followed []string                   // names that the clusters ask for
+	clusters string                     // version of CDS that was told last
+	down     bool                       // the connection is, and that was told
 	env      *Env
 	format   string
 	options  render.Options
@@ -228,9 +227,10 @@ func (w *watching) isSecond(ev *xds.Event, i int) bool {
 
 func (w *watching) update(ev *xds.Event, r *xds.Resource) (done bool) {
 	old := w.held[r.Name]
-	change := compareAssignments(old, r.Assignment, w.check.client, w.check.options)
+	held := hold(r.Assignment, w.check.client)
+	change := compareAssignments(old, held, w.check.options)
 	if old != nil && change.IsEmpty() {
-		w.held[r.Name] = r.Assignment
+		w.held[r.Name] = held
 		return false
 	}
 	line := &render.WatchLine{
@@ -239,7 +239,7 @@ func (w *watching) update(ev *xds.Event, r *xds.Resource) (done bool) {
 	if w.check.refuses(r.Name) {
 		line.Refused, change.Moved = w.check.client.String(), 0 // the client goes on with what it has
 	} else {
-		w.held[r.Name] = r.Assignment
+		w.held[r.Name] = held
 	}
 	w.write(line)
 	if w.left > 0 {
@@ -286,14 +286,10 @@ func (w *watching) holds() bool {
 	}
 	for _, name := range names {
 		held := w.held[name]
-		if held == nil {
+		if held == nil || held.traffic == nil {
 			return false
 		}
-		result, err := simulateQuietly(held, w.check.client)
-		if err != nil {
-			return false
-		}
-		outcomes, err := assertion.Evaluate(w.until, result)
+		outcomes, err := assertion.Evaluate(w.until, held.traffic)
 		if err != nil || !outcomes[0].Holds {
 			return false
 		}

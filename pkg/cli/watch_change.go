@@ -13,30 +13,40 @@ import (
 	"github.com/edsctl/edsctl/pkg/validate"
 )
 
-// compareAssignments says what a new version of an assignment changes, and what that does to the traffic of a client.
-// old is nil for the first version.
-func compareAssignments(old, new *eds.Resource, client diag.Client, o validate.Options) render.Change {
+// heldAssignment is an assignment that the client has, and its traffic once that is known.
+type heldAssignment struct {
+	resource *eds.Resource
+	traffic  *simulate.Result // nil: it cannot be simulated
+}
+
+func hold(r *eds.Resource, client diag.Client) *heldAssignment {
+	h := &heldAssignment{resource: r}
+	if result, err := simulate.FromResource(r, client, &simulate.Options{Force: true}); err == nil {
+		h.traffic = result
+	}
+	return h
+}
+
+// compareAssignments says what a new version of an assignment changes, and what that does to the traffic. old is nil for
+// the first version.
+func compareAssignments(old, new *heldAssignment, o validate.Options) render.Change {
 	change := render.Change{}
-	for _, group := range new.Assignment.GetEndpoints() {
+	for _, group := range new.resource.Assignment.GetEndpoints() {
 		change.Endpoints += len(group.GetLbEndpoints())
 	}
-	if old != nil {
-		change.Changes = diff.Compare(diff.Pair{Old: old, New: new}).Changes
-		if change.IsEmpty() {
-			return change
-		}
-		change.Rules = updateRules(old, new, o)
+	if new.traffic != nil {
+		change.Dropped, change.Unavailable = new.traffic.Dropped, new.traffic.Unavailable
 	}
-	after, err := simulateQuietly(new, client)
-	if err != nil {
-		return change // the policy cannot be simulated: the change itself is still worth a line
-	}
-	change.Dropped, change.Unavailable = after.Dropped, after.Unavailable
 	if old == nil {
 		return change
 	}
-	if before, err := simulateQuietly(old, client); err == nil {
-		change.Moved = movedTraffic(before, after)
+	change.Changes = diff.Compare(diff.Pair{Old: old.resource, New: new.resource}).Changes
+	if change.IsEmpty() {
+		return change
+	}
+	change.Rules = updateRules(old.resource, new.resource, o)
+	if old.traffic != nil && new.traffic != nil {
+		change.Moved = movedTraffic(old.traffic, new.traffic)
 	}
 	return change
 }
@@ -48,11 +58,6 @@ func updateRules(old, new *eds.Resource, o validate.Options) []render.DiffFindin
 		out = append(out, render.DiffFinding{Rule: p.Rule, Severity: lint.Lookup(p.Rule).Severity, Path: p.Path.String(), Message: p.Message})
 	}
 	return out
-}
-
-// simulateQuietly computes the shares of an assignment as if the client took it.
-func simulateQuietly(r *eds.Resource, client diag.Client) (*simulate.Result, error) {
-	return simulate.FromResource(r, client, &simulate.Options{Force: true})
 }
 
 // movedTraffic is the part of all requests that goes elsewhere: half the sum of the changes of all shares, those of

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,5 +133,95 @@ func BenchmarkFetch(b *testing.B) {
 		if err != nil || !tr.Done() {
 			b.Fatal(err)
 		}
+	}
+}
+
+// stormServer sends updates of one assignment, at a rate or as fast as they are taken.
+type stormServer struct {
+	endpointservice.UnimplementedEndpointDiscoveryServiceServer
+	updates int
+	every   time.Duration
+	ended   chan time.Time // when the last update was sent
+}
+
+func (s *stormServer) StreamEndpoints(st endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+	if _, err := st.Recv(); err != nil {
+		return err
+	}
+	go func() {
+		for {
+			if _, err := st.Recv(); err != nil {
+				return
+			}
+		}
+	}()
+	next := time.Now()
+	for i := range s.updates {
+		cla := benchAssignment("a", 10)
+		cla.Endpoints[0].LbEndpoints[0].LoadBalancingWeight = wrapperspb.UInt32(uint32(i%100 + 1))
+		any, err := anypb.New(cla)
+		if err != nil {
+			return err
+		}
+		n := fmt.Sprint(i)
+		if err := st.Send(&discoveryv3.DiscoveryResponse{VersionInfo: n, Nonce: n, TypeUrl: xds.AssignmentURL(xds.V3), Resources: []*anypb.Any{any}}); err != nil {
+			return err
+		}
+		if s.every > 0 {
+			next = next.Add(s.every)
+			time.Sleep(time.Until(next))
+		}
+	}
+	s.ended <- time.Now()
+	<-st.Context().Done()
+	return nil
+}
+
+// watchStorm runs the command watch against a storm and returns the heap after it.
+func watchStorm(tb testing.TB, s *stormServer) {
+	tb.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	endpointservice.RegisterEndpointDiscoveryServiceServer(srv, s)
+	go func() { _ = srv.Serve(lis) }()
+	defer srv.Stop()
+	env := Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" },
+		UserConfigDir: func() (string, error) { return "", errors.New("none") },
+	}
+	args := []string{"watch", "a", "--server", lis.Addr().String(), "--plaintext", "--service", "eds", "--max-updates", fmt.Sprint(s.updates)}
+	if code := Main(tb.Context(), env, args); code != 0 {
+		tb.Fatalf("watch ends with %d", code)
+	}
+}
+
+// BenchmarkWatchStorm takes updates as fast as they come. The heap afterwards must not depend on how many there were.
+func BenchmarkWatchStorm(b *testing.B) {
+	for _, updates := range []int{10_000, 40_000} {
+		b.Run(fmt.Sprint(updates), func(b *testing.B) {
+			for b.Loop() {
+				watchStorm(b, &stormServer{updates: updates, ended: make(chan time.Time, 1)})
+			}
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "heap-MB")
+			b.ReportMetric(float64(updates)*float64(b.N)/b.Elapsed().Seconds(), "updates/s")
+		})
+	}
+}
+
+// TestWatchKeepsUp sends a thousand updates a second: a second after the last one all are told.
+func TestWatchKeepsUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	s := &stormServer{updates: 3000, every: time.Millisecond, ended: make(chan time.Time, 1)}
+	watchStorm(t, s)
+	if late := time.Since(<-s.ended); late > time.Second {
+		t.Errorf("the last update was told %v after it was sent", late)
 	}
 }

@@ -164,10 +164,13 @@ const parallelFrom = 64
 
 // inParallel calls f for 0 to n-1, on all processors when there are many.
 func inParallel(n int, f func(int)) {
-	workers := runtime.GOMAXPROCS(0)
 	if n < parallelFrom {
-		workers = 1
+		for i := range n {
+			f(i)
+		}
+		return
 	}
+	workers := runtime.GOMAXPROCS(0)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {

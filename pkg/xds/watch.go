@@ -158,6 +158,9 @@ func (r *runner) run(ctx context.Context) (err error) {
 	}
 }
 
+// closeGrace bounds the wait for a server to end its side of a stream, so that what was queued has left by then.
+const closeGrace = 250 * time.Millisecond
+
 // end closes the streams in good manners: what is queued is still sent.
 func (r *runner) end(err error) error {
 	cause, stop := splitStop(err)
@@ -167,7 +170,7 @@ func (r *runner) end(err error) error {
 	for _, l := range r.uniqueLinks() {
 		close(l.outbox)
 	}
-	grace := time.NewTimer(time.Second)
+	grace := time.NewTimer(closeGrace)
 	defer grace.Stop()
 	for _, l := range r.uniqueLinks() {
 		for open := true; open; {
