@@ -19,6 +19,7 @@ type validateOptions struct {
 	outputs     []target
 	failOn      string
 	ruleLevels  []ruleLevel
+	fix, diff   bool
 
 	flags *pflag.FlagSet // tells which values the user gave
 }
@@ -57,6 +58,9 @@ each assignment. Exits 1 when there are findings at or above --fail-on.`,
 	enumVar(cmd, &o.failOn, "fail-on", diag.Error.String(), []string{"error", "warning", "info", failNever}, "least severity that makes the exit code 1")
 	listVar(cmd.Flags(), &o.ruleLevels, "rule", "ID=off|info|warning|error", "severity of a rule (repeatable)", parseRuleLevel)
 	completeFlag(cmd, "rule", completeRuleLevels)
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "make the fixes that are certain (docs/fix.md), and report what is left")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "with --fix: show the fixes and write nothing; exit 1 when there are any")
+	noEnv(cmd.Flags(), "fix", "diff")
 	completeFlag(cmd, "expect-name", completeNames(env))
 	return cmd
 }
@@ -81,9 +85,23 @@ func parseRuleLevel(s string) (ruleLevel, error) {
 
 func runValidate(cmd *cobra.Command, env *Env, o *validateOptions, args []string) error {
 	ctx := cmd.Context()
+	if o.diff && !o.fix {
+		return usagef("--diff: needs --fix")
+	}
 	run, err := newValidation(ctx, env, o)
 	if err != nil {
 		return err
+	}
+	if o.fix {
+		differ, err := run.fixAll(ctx, args)
+		switch {
+		case err != nil:
+			return err
+		case differ && o.diff:
+			return errFindings()
+		case o.diff:
+			return nil
+		}
 	}
 	result, inputErr := run.all(ctx, args)
 	switch {
