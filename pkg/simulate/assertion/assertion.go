@@ -9,10 +9,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/ext"
 
 	"github.com/edsctl/edsctl/pkg/selector"
 	"github.com/edsctl/edsctl/pkg/simulate"
@@ -24,7 +23,7 @@ const shareFunction = "share"
 // Assertion is a compiled expression.
 type Assertion struct {
 	text string
-	ast  *cel.Ast
+	ast  *ast.AST
 }
 
 // Compile parses and checks expressions. An error names the expression and what is wrong in it.
@@ -32,38 +31,26 @@ func Compile(texts []string) ([]*Assertion, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	env, err := environment(func(ref.Val) ref.Val { return types.NewErr("share cannot be used here") })
+	env, err := newEnvironment(func(ref.Val) ref.Val { return types.NewErr("share cannot be used here") })
 	if err != nil {
 		return nil, err
 	}
 	var out []*Assertion
 	for _, text := range texts {
-		ast, issues := env.Compile(text)
-		if err := issues.Err(); err != nil {
-			return nil, fmt.Errorf("assertion %q: %s", text, plain(err))
+		checked, err := env.compile(text)
+		if err != nil {
+			return nil, fmt.Errorf("assertion %q: %w", text, err)
 		}
-		if !ast.OutputType().IsExactType(cel.BoolType) && !ast.OutputType().IsExactType(cel.DynType) {
-			return nil, fmt.Errorf("assertion %q: is a %s, not true or false", text, ast.OutputType())
+		if t := checked.GetType(checked.Expr().ID()); !t.IsExactType(types.BoolType) && !t.IsExactType(types.DynType) {
+			return nil, fmt.Errorf("assertion %q: is a %s, not true or false", text, t)
 		}
-		out = append(out, &Assertion{text: text, ast: ast})
+		out = append(out, &Assertion{text: text, ast: checked})
 	}
 	return out, nil
 }
 
 // String is the expression as written.
 func (a *Assertion) String() string { return a.text }
-
-// environment declares the fields of a result as dynamic values, and share.
-func environment(share func(ref.Val) ref.Val) (*cel.Env, error) {
-	options := []cel.EnvOption{
-		ext.Strings(), ext.Math(), cel.CrossTypeNumericComparisons(true),
-		cel.Function(shareFunction, cel.Overload("share_string", []*cel.Type{cel.StringType}, cel.DoubleType, cel.UnaryBinding(share))),
-	}
-	for _, name := range fieldNames() {
-		options = append(options, cel.Variable(name, cel.DynType))
-	}
-	return cel.NewEnv(options...)
-}
 
 // fieldNames are the fields of a result.
 func fieldNames() []string {
@@ -85,7 +72,7 @@ func Evaluate(assertions []*Assertion, r *simulate.Result) ([]Outcome, error) {
 	if len(assertions) == 0 {
 		return nil, nil
 	}
-	env, err := environment(func(arg ref.Val) ref.Val { return share(r, arg) })
+	env, err := newEnvironment(func(arg ref.Val) ref.Val { return share(r, arg) })
 	if err != nil {
 		return nil, err
 	}
@@ -97,19 +84,15 @@ func Evaluate(assertions []*Assertion, r *simulate.Result) ([]Outcome, error) {
 	for _, a := range assertions {
 		outcome, err := a.evaluate(env, fields)
 		if err != nil {
-			return nil, fmt.Errorf("assertion %q: %s", a.text, plain(err))
+			return nil, fmt.Errorf("assertion %q: %w", a.text, oneLine(err))
 		}
 		out = append(out, outcome)
 	}
 	return out, nil
 }
 
-func (a *Assertion) evaluate(env *cel.Env, fields map[string]any) (Outcome, error) {
-	program, err := env.Program(a.ast, cel.EvalOptions(cel.OptTrackState))
-	if err != nil {
-		return Outcome{}, err
-	}
-	value, details, err := program.Eval(fields)
+func (a *Assertion) evaluate(env *environment, fields map[string]any) (Outcome, error) {
+	value, state, err := env.evaluate(a.ast, fields)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -119,7 +102,7 @@ func (a *Assertion) evaluate(env *cel.Env, fields map[string]any) (Outcome, erro
 	}
 	out := Outcome{Assertion: a, Holds: holds}
 	if !holds {
-		out.Values = explain(a.ast, details)
+		out.Values = explain(a.ast, state)
 	}
 	return out, nil
 }
@@ -159,16 +142,10 @@ func fieldsOf(r *simulate.Result) (map[string]any, error) {
 	return fields, nil
 }
 
-// plain is CEL's error without the picture below it.
-func plain(err error) string {
-	var lines []string
-	for _, line := range strings.Split(err.Error(), "\n") {
-		if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "|") {
-			lines = append(lines, strings.TrimPrefix(trimmed, "ERROR: <input>:"))
-		}
+// oneLine puts the lines of an error into one.
+func oneLine(err error) error {
+	if lines := strings.Split(err.Error(), "\n"); len(lines) > 1 {
+		return errors.New(strings.Join(lines, "; "))
 	}
-	if len(lines) == 0 {
-		return errors.New("cannot be computed").Error()
-	}
-	return strings.Join(lines, "; ")
+	return err
 }

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+	"cel.dev/cel-go/parser"
 )
 
 // maxValueLength bounds how much of a value is shown.
@@ -16,15 +17,15 @@ const maxValueLength = 120
 // explain lists the parts of an expression that have a value worth showing: fields and calls, each text once, the inner
 // ones first. Literals and operators are left out. Inside all() and the like the values are those of the element at which
 // the evaluation ended, which for all() is the first that does not fulfil the condition.
-func explain(checked *cel.Ast, details *cel.EvalDetails) []string {
-	x := &explainer{checked: checked, details: details, seen: map[string]bool{}, variables: map[string][]any{}}
-	x.visit(checked.NativeRep().Expr())
+func explain(checked *ast.AST, state interpreter.EvalState) []string {
+	x := &explainer{checked: checked, state: state, seen: map[string]bool{}, variables: map[string][]any{}}
+	x.visit(checked.Expr())
 	return x.out
 }
 
 type explainer struct {
-	checked   *cel.Ast
-	details   *cel.EvalDetails
+	checked   *ast.AST
+	state     interpreter.EvalState
 	seen      map[string]bool
 	variables map[string][]any // of the macros around, with what they run over
 	out       []string
@@ -59,7 +60,7 @@ func (x *explainer) visit(e ast.Expr) {
 	case ast.ComprehensionKind:
 		c := e.AsComprehension()
 		x.visit(c.IterRange())
-		if elements, ok := x.details.State().Value(c.IterRange().ID()); ok {
+		if elements, ok := x.state.Value(c.IterRange().ID()); ok {
 			x.variables[c.IterVar()], _ = elements.Value().([]any)
 		}
 		x.visit(c.LoopStep())
@@ -68,7 +69,7 @@ func (x *explainer) visit(e ast.Expr) {
 
 // element says which element of a list with addresses a variable was: the first whose field has the value of e.
 func (x *explainer) element(variable string, e ast.Expr) {
-	value, ok := x.details.State().Value(e.ID())
+	value, ok := x.state.Value(e.ID())
 	if !ok || x.seen[variable] {
 		return
 	}
@@ -89,11 +90,11 @@ func (x *explainer) element(variable string, e ast.Expr) {
 
 // add writes a part with its value.
 func (x *explainer) add(e ast.Expr) {
-	value, ok := x.details.State().Value(e.ID())
+	value, ok := x.state.Value(e.ID())
 	if !ok {
 		return
 	}
-	text, err := cel.ExprToString(e, x.checked.NativeRep().SourceInfo())
+	text, err := parser.Unparse(e, x.checked.SourceInfo())
 	if err != nil || x.seen[text] {
 		return
 	}
