@@ -16,8 +16,8 @@ func (l *Loader) Wire(body []byte, v APIVersion, s Shape, resp *Response) *Resou
 	return r.file.Resources[0]
 }
 
-// isPlain tells that a message is an assignment, or a part of one, with nothing but localities, IP addresses, weights and
-// health, all of whose fields are known: there is nothing to report of it. Most are, and a walk over their fields would
+// isPlain tells that a message is an assignment, or a part of one, with nothing but localities, socket addresses, weights and
+// health, all of whose fields every version of Envoy knows: there is nothing to report of it. Most are, and a walk over their fields would
 // cost more than their decoding.
 func isPlain(m protoreflect.Message) bool {
 	switch m := m.Interface().(type) {
@@ -55,7 +55,7 @@ func isPlainEndpoint(ep *endpointv3.LbEndpoint) bool {
 		return false
 	}
 	e := ep.GetEndpoint()
-	if e == nil || hasUnknown(e) || e.GetHealthCheckConfig() != nil || len(e.GetAdditionalAddresses()) > 0 || e.GetAddress() == nil || hasUnknown(e.GetAddress()) {
+	if e == nil || hasUnknown(e) || e.GetObservabilityName() != "" || e.GetHealthCheckConfig() != nil || len(e.GetAdditionalAddresses()) > 0 || e.GetAddress() == nil || hasUnknown(e.GetAddress()) {
 		return false
 	}
 	socket, ok := e.GetAddress().GetAddress().(*corev3.Address_SocketAddress)
