@@ -5,18 +5,25 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 )
+
+// pattern compiles a regular expression when it is first asked for: most commands need none, and compiling is a good
+// part of the time in which they start.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // sniffLen is how much of a file decides about its format.
 const sniffLen = 4096
 
 var (
 	// textProtoLine is a line that occurs in text proto only: a field name before a brace, or an expanded Any.
-	textProtoLine = regexp.MustCompile(`(?m)^\s*(\w+\s*[{<]\s*$|\w+\s*:?\s*[{<].*[}>]\s*$|\[[\w./]+/[\w.]+\]\s*[{<])`)
-	yamlFlowLine  = regexp.MustCompile(`(?m)^\s*[\w@"']+\s*:\s`)
+	textProtoLine = pattern(`(?m)^\s*(\w+\s*[{<]\s*$|\w+\s*:?\s*[{<].*[}>]\s*$|\[[\w./]+/[\w.]+\]\s*[{<])`)
+	yamlFlowLine  = pattern(`(?m)^\s*[\w@"']+\s*:\s`)
 )
 
 // detectFormat finds the format of a file from its content; the extension decides only between readings that are both
@@ -45,7 +52,7 @@ func detectFormat(src []byte, suffix string) Format {
 			return Binary
 		}
 	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
-		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine.Match(head) {
+		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) {
 			return TextProto
 		}
 	}
@@ -58,8 +65,8 @@ func detectFormat(src []byte, suffix string) Format {
 	if ext == ".json" && (len(trimmed) == 0 || trimmed[0] == '/') {
 		return JSON
 	}
-	if m := textProtoLine.FindIndex(head); m != nil && !strings.Contains(string(head[m[0]:m[1]]), ": ") {
-		if y := yamlFlowLine.FindIndex(head); y == nil || y[0] > m[0] {
+	if m := textProtoLine().FindIndex(head); m != nil && !strings.Contains(string(head[m[0]:m[1]]), ": ") {
+		if y := yamlFlowLine().FindIndex(head); y == nil || y[0] > m[0] {
 			return TextProto
 		}
 	}
@@ -94,14 +101,14 @@ func isBinary(head []byte) bool {
 }
 
 var templateMarks = []struct {
-	re     *regexp.Regexp
+	re     func() *regexp.Regexp
 	engine string
 }{
-	{regexp.MustCompile(`\{%-?\s*\w`), "Jinja"},
-	{regexp.MustCompile(`\{\{[-#/^>]?\s*(\.|\$|range|if|with|end|include|template|define|toYaml|tpl|printf|index)`), "Go or Helm"},
-	{regexp.MustCompile(`\{\{[{&#/^>!]?-?\s*["\w.$]`), "Mustache or Jinja"},
-	{regexp.MustCompile(`<%[=-]?\s`), "ERB"},
-	{regexp.MustCompile(`\$\{[\w.:?-]+[^}\n]*\}`), "shell or Terraform"},
+	{pattern(`\{%-?\s*\w`), "Jinja"},
+	{pattern(`\{\{[-#/^>]?\s*(\.|\$|range|if|with|end|include|template|define|toYaml|tpl|printf|index)`), "Go or Helm"},
+	{pattern(`\{\{[{&#/^>!]?-?\s*["\w.$]`), "Mustache or Jinja"},
+	{pattern(`<%[=-]?\s`), "ERB"},
+	{pattern(`\$\{[\w.:?-]+[^}\n]*\}`), "shell or Terraform"},
 }
 
 // template looks for the first mark of a template that is not yet rendered, outside comments.
@@ -112,7 +119,7 @@ func (r *reader) template() (p diag.Problem, start, end int, ok bool) {
 	engine := ""
 	start = -1
 	for _, t := range templateMarks {
-		for _, m := range t.re.FindAllIndex(r.src, -1) {
+		for _, m := range t.re().FindAllIndex(r.src, -1) {
 			length := closingMark(r.src[m[0]:])
 			if length == 0 || inComment(r.src, m[0]) {
 				continue

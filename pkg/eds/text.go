@@ -18,8 +18,8 @@ import (
 func newCluster() *clusterv3.Cluster { return &clusterv3.Cluster{} }
 
 var (
-	textPosition = regexp.MustCompile(`\(line (\d+):(\d+)\)`)
-	removedName  = regexp.MustCompile(`(?m)^[^#"]*\b(disable_overprovisioning)\b\s*:\s*true`)
+	textPosition = pattern(`\(line (\d+):(\d+)\)`)
+	removedName  = pattern(`(?m)^[^#"]*\b(disable_overprovisioning)\b\s*:\s*true`)
 )
 
 // readText reads text proto: a DiscoveryResponse, as in Envoy's .pb_text files, an assignment or a Cluster.
@@ -72,7 +72,7 @@ func (r *reader) recogniseText() Shape {
 // textSyntax reports text proto that cannot be parsed, an unknown field included.
 func (r *reader) textSyntax(err error, shape Shape) {
 	p := diag.Problem{Rule: "syntax", Message: plainError(err)}
-	if m := textPosition.FindStringSubmatch(p.Message); m != nil {
+	if m := textPosition().FindStringSubmatch(p.Message); m != nil {
 		line, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
 		p.Span = diag.Span{Start: diag.Position{Line: line, Column: column}, End: diag.Position{Line: line, Column: column + 1}}
@@ -95,7 +95,7 @@ func (r *reader) removedInText() {
 	if r.opts.APIVersion != V3 {
 		return
 	}
-	m := removedName.FindSubmatchIndex(r.src)
+	m := removedName().FindSubmatchIndex(r.src)
 	if m == nil || len(r.file.Resources) == 0 {
 		return
 	}

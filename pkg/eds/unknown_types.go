@@ -2,7 +2,6 @@ package eds
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ var officialPackages = []string{"envoy", "google", "xds", "udpa", "opentelemetry
 // wholePackages are the packages all of whose messages edsctl links, so that a name absent from them does not exist.
 var wholePackages = []string{"envoy.config.endpoint.v3", "envoy.config.cluster.v3", "envoy.config.core.v3", "envoy.service.discovery.v3"}
 
-var v2Package = regexp.MustCompile(`^envoy\..*\.?v2(alpha\d*)?(\.|$)`)
+var v2Package = pattern(`^envoy\..*\.?v2(alpha\d*)?(\.|$)`)
 
 // unknownTypeReason says why Envoy certainly has no message of this name; it is empty when that is not certain.
 func unknownTypeReason(name string) string {
@@ -25,7 +24,7 @@ func unknownTypeReason(name string) string {
 	switch {
 	case isOldAssignment(name):
 		return fmt.Sprintf("type %q was removed with the v2 and v3alpha APIs in Envoy 1.18", name)
-	case v2Package.MatchString(pkg):
+	case v2Package().MatchString(pkg):
 		return fmt.Sprintf("type %q belongs to the v2 API, which was removed in Envoy 1.18", name)
 	case !slices.Contains(officialPackages, first) && !strings.HasPrefix(name, "io.prometheus."):
 		return fmt.Sprintf("type %q is none that Envoy has", name)

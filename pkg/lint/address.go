@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 )
@@ -116,7 +117,9 @@ func resolvePipe(p *corev3.Pipe) address {
 
 // interfaceName are the names that Linux, container runtimes and network plugins give to interfaces. Whether one exists
 // on Envoy's host cannot be known here, so a zone of such a name is taken to be right, and any other to be wrong.
-var interfaceName = regexp.MustCompile(`^(lo|(eth|wlan|bond|team|tun|tap|veth|dummy|br|docker|virbr|ib|usb|net|wg|cni|vxlan|cali|flannel)[0-9a-f.:-]*|(en|wl|ww|sl)[ospxbc][0-9a-z]+)$`)
+var interfaceName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(lo|(eth|wlan|bond|team|tun|tap|veth|dummy|br|docker|virbr|ib|usb|net|wg|cni|vxlan|cali|flannel)[0-9a-f.:-]*|(en|wl|ww|sl)[ospxbc][0-9a-z]+)$`)
+})
 
 // parseIP reads an address as Envoy does (network/utility.cc, parseInternetAddressNoThrow): IPv4 by inet_pton, IPv6 by
 // getaddrinfo with AI_NUMERICHOST; C strings end at a NUL byte.
@@ -135,7 +138,7 @@ func parseIP(text string) (netip.Addr, bool) {
 	// glibc (inet6_scopeid_pton): a number for any address, an interface for link-local ones.
 	if _, err := strconv.ParseUint(zone, 10, 32); err != nil {
 		local := ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsInterfaceLocalMulticast()
-		if !local || !interfaceName.MatchString(zone) {
+		if !local || !interfaceName().MatchString(zone) {
 			return netip.Addr{}, false
 		}
 	}
