@@ -7,6 +7,7 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -127,7 +128,7 @@ func (r *reader) follow(path string, c *Cluster, p placement) bool {
 func (r *reader) bootstrap(root document.Node) {
 	b := &Bootstrap{File: r.name, Node: root}
 	r.bootstrapKeys(root)
-	node := nodeMessage()
+	node := &corev3.Node{}
 	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
 	b.LocalClusterName = textOf(child(root, "cluster_manager"), "local_cluster_name")
@@ -192,7 +193,7 @@ func (r *reader) runtime(b *Bootstrap, n document.Node) {
 		if !static.IsValid() {
 			continue
 		}
-		s := newStruct()
+		s := &structpb.Struct{}
 		at := fmt.Sprintf("layered_runtime.layers[%d].static_layer", i)
 		r.decodePart(static, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4}, diag.Path{}.Field("layered_runtime.layers").Index(i).Field("static_layer"))
 		b.StaticLayers = append(b.StaticLayers, s)

@@ -3,7 +3,6 @@ package eds
 import (
 	"fmt"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -157,6 +156,3 @@ func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire
 		r.around = append(r.around[:len(r.around):len(r.around)], p)
 	}
 }
-
-// nodeMessage is the message of a bootstrap's node.
-func nodeMessage() *corev3.Node { return &corev3.Node{} }

@@ -5,13 +5,10 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
-
-func newStruct() *structpb.Struct { return &structpb.Struct{} }
 
 // response reads a DiscoveryResponse or a DeltaDiscoveryResponse.
 func (r *reader) response(n document.Node, shape Shape) {
