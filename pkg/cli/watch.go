@@ -271,7 +271,7 @@ func (w *watching) clusterChange(ev *xds.Event) {
 	}
 	slices.Sort(w.followed)
 	w.followed = slices.Compact(w.followed)
-	line.Text = fmt.Sprintf("%d clusters, %d names for EDS", len(ev.Clusters), len(w.followed))
+	line.Text = fmt.Sprintf("%s, %s for EDS", counted(len(ev.Clusters), "cluster"), counted(len(w.followed), "name"))
 	w.write(line)
 }
 

@@ -90,15 +90,22 @@ func (t *Tracker) came(what string) string {
 	case t.Responses == 0:
 		return "nothing"
 	case n == 0:
-		return fmt.Sprintf("%d responses, none of them for %s", t.Responses, what)
+		return fmt.Sprintf("%s, none of them for %s", responses(t.Responses), what)
 	case t.EmptyEDS && what == "EDS" && n == 1:
 		return fmt.Sprintf("an empty response, version %q", t.NodeVersion)
 	}
-	text := fmt.Sprintf("%d responses for %s, the last of version %q, without this name", n, what, t.NodeVersion)
+	text := fmt.Sprintf("%s for %s, the last of version %q, without this name", responses(n), what, t.NodeVersion)
 	if len(t.Strangers) > 0 {
 		text += ", but with " + quoted(t.Strangers)
 	}
 	return text
+}
+
+func responses(n int) string {
+	if n == 1 {
+		return "1 response"
+	}
+	return fmt.Sprintf("%d responses", n)
 }
 
 func quoted(names []string) string {
