@@ -21,6 +21,7 @@ func corpus(t *testing.T) []text {
 		shared = "../../../shared"
 	}
 	var out []text
+	seen := map[string]bool{}
 	for _, dir := range []string{"../../testdata/cases", "../../testdata/lint", "../../testdata/example", filepath.Join(shared, "cases"), filepath.Join(shared, "realworld")} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, ".out") || strings.HasSuffix(path, ".md") || strings.HasSuffix(path, ".tsv") {
@@ -30,6 +31,10 @@ func corpus(t *testing.T) []text {
 			if err != nil {
 				return err
 			}
+			if seen[string(data)] {
+				return nil
+			}
+			seen[string(data)] = true
 			out = append(out, text{filepath.ToSlash(strings.TrimPrefix(path, "../../")), string(data)})
 			return nil
 		})

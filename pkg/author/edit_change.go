@@ -36,6 +36,7 @@ type addition struct {
 	message proto.Message
 	text    *literal  // how it is written; nil: as the message is
 	from    diag.Path // nil: it is new
+	like    diag.Path // an element of the list whose style it takes; nil: the last one
 }
 
 // literal is the addition in proto JSON form.

@@ -51,6 +51,10 @@ func translateLines(d *document.Document, host document.Node, p document.Patch, 
 	indent := strings.Repeat(" ", blockIndent(d, host))
 	atLine := p.Start == 0 || inner[p.Start-1] == '\n'
 	endAtLine := p.End > p.Start && inner[p.End-1] == '\n'
+	if endAtLine { // what the reader passes with a line break is the indentation of the next line too
+		at, _ := d.HostOffsets(p.End-1, p.End-1)
+		end = lineEnd(outer, at)
+	}
 	wholeLines := strings.HasSuffix(p.New, "\n") || p.Start == len(inner)
 	switch {
 	case !atLine:

@@ -75,11 +75,37 @@ func (c *changer) addedItem(a addition, like document.Node, column int) ([]strin
 		}
 		return shifted(string(c.src[start:end]), c.eol, column-from), nil
 	}
+	if text, ok := c.movedFlow(a, column+2); ok {
+		return strings.Split(strings.Repeat(" ", column)+"- "+text, c.eol), nil
+	}
 	v, err := a.literal()
 	if err != nil {
 		return nil, err
 	}
-	return c.item(v, like, column), nil
+	return c.item(v, c.likeFor(a, like), column), nil
+}
+
+// movedFlow is the text of a moved element that is written in flow style, for a line with the indentation base.
+func (c *changer) movedFlow(a addition, base int) (string, bool) {
+	if a.from == nil {
+		return "", false
+	}
+	n, ok := c.nodeAt(a.from)
+	if !ok || !isFlow(n) {
+		return "", false
+	}
+	start, end := n.FullOffsets()
+	return strings.Join(shiftedAfter(string(c.src[start:end]), c.eol, base-indentAt(c.src, start)), c.eol), true
+}
+
+// likeFor is the element that shows how an addition is written: its own choice, or that of the list.
+func (c *changer) likeFor(a addition, like document.Node) document.Node {
+	if a.like != nil {
+		if n, ok := c.nodeAt(a.like); ok {
+			return n.Target()
+		}
+	}
+	return like
 }
 
 // blockItem finds an element that is an item of a block list.
@@ -162,17 +188,14 @@ func (c *changer) inFlowContext(path diag.Path) bool {
 
 // addedElement is the text of one new element of a flow list.
 func (c *changer) addedElement(a addition, like document.Node, f flowStyle, base int) (string, error) {
-	if a.from != nil {
-		if n, ok := c.nodeAt(a.from); ok && isFlow(n) {
-			start, end := n.FullOffsets()
-			return strings.Join(shiftedAfter(string(c.src[start:end]), c.eol, base-indentAt(c.src, start)), c.eol), nil
-		}
+	if text, ok := c.movedFlow(a, base); ok {
+		return text, nil
 	}
 	v, err := a.literal()
 	if err != nil {
 		return "", err
 	}
-	return c.inFlow(v, like, f, base), nil
+	return c.inFlow(v, c.likeFor(a, like), f, base), nil
 }
 
 // shiftedAfter is shifted for all lines but the first.

@@ -160,15 +160,15 @@ func (d *draft) moveGroups(s selector.Selector, to Place) error {
 			return err
 		}
 		v.put("lb_endpoints", &literal{kind: listLiteral}) // the endpoints come in the next step
-		d.addGroup(made, v)
+		d.addGroup(made, v, groupPath(g))
 		d.say("new: %s", localityText(made))
 	}
 	return nil
 }
 
-func (d *draft) addGroup(group *endpointv3.LocalityLbEndpoints, v *literal) {
+func (d *draft) addGroup(group *endpointv3.LocalityLbEndpoints, v *literal, like diag.Path) {
 	l := d.changes.list(diag.Path{{Name: "endpoints"}})
-	l.added = append(l.added, addition{message: group, text: v})
+	l.added = append(l.added, addition{message: group, text: v, like: like})
 	d.Want.Endpoints = append(d.Want.Endpoints, group)
 }
 

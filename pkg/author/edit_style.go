@@ -199,7 +199,7 @@ func indentAt(src []byte, at int) int {
 
 // plainWord is a text that every YAML reader takes as a string when it is not in quotes.
 var (
-	plainWord    = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
+	plainWord    = regexp.MustCompile(`^[A-Za-z_/]([A-Za-z0-9_./|:+=@~$()-]*[A-Za-z0-9_./|+=@~$()-])?$`)
 	plainAddress = regexp.MustCompile(`^[0-9]+(\.[0-9]+){3}(/[0-9]+)?$`)
 	plainSeconds = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?s$`)
 )

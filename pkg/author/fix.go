@@ -116,6 +116,7 @@ func (f *Fixed) candidates(want func(p diag.Problem) bool) []candidate {
 			}
 		}
 	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return a.Line - b.Line })
 	return out
 }
 
