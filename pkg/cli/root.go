@@ -20,7 +20,7 @@ const (
 
 // Main runs one command line and returns the exit code. The context ends when the user interrupts.
 func Main(ctx context.Context, env Env, args []string) int {
-	root := NewRoot(&env)
+	root := rootFor(&env, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -30,8 +30,59 @@ func Main(ctx context.Context, env Env, args []string) int {
 	return exitCodeOf(err)
 }
 
+// constructors are the commands by their names.
+var constructors = [...]struct {
+	name string
+	make func(*Env) *cobra.Command
+}{
+	{"validate", newValidateCmd},
+	{"simulate", newSimulateCmd},
+	{"diff", newDiffCmd},
+	{"fetch", newFetchCmd},
+	{"watch", newWatchCmd},
+	{"replay", newReplayCmd},
+	{"serve", newServeCmd},
+	{"create", newCreateCmd},
+	{"convert", newConvertCmd},
+	{"edit", newEditCmd},
+	{"format", newFormatCmd},
+	{"rules", newRulesCmd},
+	{"version", newVersionCmd},
+	{"completion", newCompletionCmd},
+}
+
 // NewRoot returns the command tree.
 func NewRoot(env *Env) *cobra.Command {
+	root := newRoot(env)
+	for _, c := range constructors {
+		root.AddCommand(c.make(env))
+	}
+	addGroups(root)
+	root.AddCommand(helpTopics(root)...)
+	env.loadConfigs(func() *cobra.Command { return root })
+	applySettings(root, env)
+	return root
+}
+
+// rootFor returns as much of the command tree as a command line needs: when it begins with the name of a command, that
+// one. The flags of all the others are a tenth of the time in which a command starts.
+func rootFor(env *Env, args []string) *cobra.Command {
+	for _, c := range constructors {
+		if len(args) > 0 && args[0] == c.name {
+			root := newRoot(env)
+			root.AddCommand(c.make(env))
+			addGroups(root)
+			whole := *env // its tree is for looking at
+			env.loadConfigs(func() *cobra.Command { return NewRoot(&whole) })
+			applySettings(root, env)
+			return root
+		}
+	}
+	return NewRoot(env)
+}
+
+// newRoot returns the root without commands.
+func newRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "edsctl",
 		Short: "Check, simulate, fetch and serve Envoy's endpoint assignments",
@@ -50,28 +101,8 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	root.PersistentFlags().SortFlags = true
 	addColorFlag(root)
 	root.PersistentFlags().BoolP("help", "h", false, "show help")
-	root.AddCommand(
-		newValidateCmd(env),
-		newSimulateCmd(env),
-		newDiffCmd(env),
-		newFetchCmd(env),
-		newWatchCmd(env),
-		newReplayCmd(env),
-		newServeCmd(env),
-		newCreateCmd(env),
-		newConvertCmd(env),
-		newEditCmd(env),
-		newFormatCmd(env),
-		newRulesCmd(env),
-		newVersionCmd(env),
-		newCompletionCmd(env),
-	)
-	addGroups(root)
-	root.AddCommand(helpTopics(root)...)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelpCmd())
-	env.loadConfigs(root)
-	applySettings(root, env)
 	return root
 }
 

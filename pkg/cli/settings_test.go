@@ -61,7 +61,7 @@ func probe(t *testing.T, variables map[string]string, project, user string) (run
 		root := &cobra.Command{Use: "edsctl", SilenceErrors: true, SilenceUsage: true}
 		root.CompletionOptions.DisableDefaultCmd = true
 		root.AddCommand(cmd)
-		env.loadConfigs(root)
+		env.loadConfigs(func() *cobra.Command { return root })
 		applySettings(root, env)
 		root.SetArgs(append([]string{"probe"}, args...))
 		root.SetErr(new(bytes.Buffer))

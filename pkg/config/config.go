@@ -131,8 +131,8 @@ func FindProject(dir string) (string, error) {
 	}
 }
 
-// Load reads a configuration file. A file that does not exist is a nil File.
-func Load(name string, known Known) (*File, error) {
+// Load reads a configuration file. A file that does not exist is a nil File, and known is then not asked.
+func Load(name string, known func() Known) (*File, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -144,7 +144,7 @@ func Load(name string, known Known) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := Parse(name, data, known)
+	file, err := Parse(name, data, known())
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func TestPathsAreRelativeToTheFile(t *testing.T) {
 	if name != "../../.edsctl.yaml" || err != nil {
 		t.Fatalf("found %q, %v", name, err)
 	}
-	file, err := Load(name, known)
+	file, err := Load(name, func() Known { return known })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestPathsAreRelativeToTheFile(t *testing.T) {
 
 func TestNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	file, err := Load("config.yaml", known)
+	file, err := Load("config.yaml", func() Known { return known })
 	if file != nil || err != nil {
 		t.Fatalf("loaded %v, %v", file, err)
 	}
