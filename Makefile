@@ -4,8 +4,8 @@ GO      ?= go
 TOOL     = $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 30s
-# Packages that run goroutines of their own, or are called by those that do: the race detector sees nothing elsewhere.
-RACE    ?= ./cmd/... ./pkg/cli/... ./pkg/input/... ./pkg/validate/... ./pkg/xds/...
+# Packages that are tested with the race detector.
+RACE    ?= ./...
 
 .PHONY: build test check docs generate fuzz bench conformance
 
