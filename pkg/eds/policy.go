@@ -54,12 +54,13 @@ type Refusal struct {
 	Message string // what the client says; a printed message in it is <dump>
 	// Late: Envoy finds it when it builds the load balancer, after the hosts (cluster_manager_impl.cc, loadCluster).
 	Late bool
+	// Thrown: Envoy raises it as an exception, which leaves the constructor of a cluster at once; an error is looked at
+	// after what the constructor of a DNS cluster checks.
+	Thrown bool
 	// Crash: the process dies.
 	Crash bool
 	// Parse: Envoy cannot read the text because of an @type that it does not have.
 	Parse bool
-	// Constraint: it breaks a constraint that Envoy checks together with those of the cluster.
-	Constraint bool
 }
 
 // ZoneAwareConfig mirrors ZoneAwareLbConfig. Zone-aware routing is active without it when there is a local cluster.
@@ -181,6 +182,13 @@ func (p *PolicyConfig) LocalityWeights() bool {
 
 func (p *PolicyConfig) refuse(rule string, at diag.Path, message string) {
 	p.Refusals = append(p.Refusals, Refusal{Rule: rule, Path: at, Message: message})
+}
+
+// childProvided: cluster_provided makes no load balancer, and Envoy does not look before it uses the one of a child.
+func (p *PolicyConfig) childProvided(child *PolicyConfig) {
+	if child.Name == "cluster_provided" {
+		p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-cluster-provided", Path: child.Path, Late: true, Crash: true, Message: "Caught Segmentation fault"})
+	}
 }
 
 // adopt makes child the policy inside p.

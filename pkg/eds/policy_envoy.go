@@ -2,12 +2,10 @@ package eds
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 )
@@ -78,7 +76,6 @@ func envoyList(list *clusterv3.LoadBalancingPolicy, at diag.Path, version int) (
 		}
 		name, message := policyConfig(extension.GetTypedConfig())
 		if p.Name != "" {
-			p.Refusals = append(p.Refusals, constraintsOf(name, message, path, version)...)
 			continue
 		}
 		if !envoyHas(name, version) {
@@ -91,13 +88,6 @@ func envoyList(list *clusterv3.LoadBalancingPolicy, at diag.Path, version int) (
 		p = q
 	}
 	return p, missing
-}
-
-// constraintsOf are the broken constraints of a policy that is not used: Envoy checks them all the same.
-func constraintsOf(name string, message proto.Message, at diag.Path, version int) []Refusal {
-	q := PolicyConfig{Name: policyTypes[name].name, Path: at, ConfigPath: at}
-	q.readExtension(message, version)
-	return slices.DeleteFunc(q.Refusals, func(r Refusal) bool { return !r.Constraint && !r.Parse })
 }
 
 func envoyHas(message string, version int) bool {

@@ -61,10 +61,21 @@ func (p *PolicyConfig) readExtension(message proto.Message, version int) {
 		if version < 40 {
 			p.refuse("lb-policy-unknown", p.Path, "envoy.load_balancing_policies.load_aware_locality is not yet implemented")
 		}
-		p.adopt(p.inner(c.GetEndpointPickingPolicy(), "endpoint_picking_policy", "No supported endpoint picking policy.", version))
+		p.loadAware(p.inner(c.GetEndpointPickingPolicy(), "endpoint_picking_policy", "No supported endpoint picking policy.", version))
 	case *overridehostv3.OverrideHost:
 		p.overrideHost(c, version)
 	}
+}
+
+func (p *PolicyConfig) loadAware(child PolicyConfig) {
+	switch child.Name {
+	case "load_aware_locality":
+		p.refuse("lb-policy-unknown", child.Path, "load_aware_locality cannot be its own endpoint_picking_policy")
+	case "cluster_provided":
+		p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-cluster-provided", Path: child.Path, Late: true, Message: "Unsupported endpoint picking policy for " +
+			"load_aware_locality: envoy.load_balancing_policies.cluster_provided. Child load balancer could not be instantiated per locality."})
+	}
+	p.adopt(child)
 }
 
 // inner reads the list in a field of a wrapper; message is Envoy's text when it finds no policy there.
@@ -79,7 +90,7 @@ func (p *PolicyConfig) inner(list *clusterv3.LoadBalancingPolicy, field, message
 // overrideHost checks its constraints, which Envoy enforces in this extension (override_host/config.cc).
 func (p *PolicyConfig) overrideHost(c *overridehostv3.OverrideHost, version int) {
 	constraint := func(field, text string) {
-		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field(field), Constraint: true,
+		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field(field), Thrown: true,
 			Message: "Proto constraint validation failed (OverrideHostValidationError." + text + ")"})
 	}
 	switch {
@@ -93,6 +104,7 @@ func (p *PolicyConfig) overrideHost(c *overridehostv3.OverrideHost, version int)
 		child.refuse("lb-policy-unknown", p.Path.Field("fallback_policy"),
 			"dynamic forwarding LB: didn't find a registered fallback load balancer factory with names from "+strings.Join(missing, ", "))
 	}
+	p.childProvided(&child)
 	p.adopt(child)
 }
 
@@ -108,7 +120,7 @@ func (p *PolicyConfig) hash(c *lbcommonv3.ConsistentHashingLbConfig, useHostname
 	p.Hash.HashPolicies = len(c.GetHashPolicy())
 	for i, h := range c.GetHashPolicy() {
 		if h.GetPolicySpecifier() == nil {
-			p.Refusals = append(p.Refusals, Refusal{Rule: "hash-policy-empty", Path: at.Field("hash_policy").Index(i), Crash: true, Message: "panic: hash policy not set"})
+			p.Refusals = append(p.Refusals, Refusal{Rule: "hash-policy-empty", Path: at.Field("hash_policy").Index(i), Thrown: true, Crash: true, Message: "panic: hash policy not set"})
 			return
 		}
 	}

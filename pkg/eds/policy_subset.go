@@ -24,10 +24,10 @@ func legacySubset(c *clusterv3.Cluster_LbSubsetConfig, inner PolicyConfig) Polic
 			Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
 		})
 	}
-	p.checkSelectors(at)
 	if inner.Name == "cluster_provided" {
 		p.refuse("lb-policy-cluster-provided", clusterPath("lb_policy"), "cluster: LB policy CLUSTER_PROVIDED cannot be combined with lb_subset_config")
 	}
+	p.checkSelectors(at)
 	p.adopt(inner)
 	return p
 }
@@ -50,6 +50,7 @@ func (p *PolicyConfig) extensionSubset(c *subsetv3.Subset, version int) {
 		child.refuse("lb-policy-unknown", p.Path.Field("subset_lb_policy"),
 			"cluster: didn't find a registered load balancer factory implementation for subset lb with names from ["+strings.Join(missing, ", ")+"]")
 	}
+	p.childProvided(&child)
 	p.adopt(child)
 }
 
@@ -59,15 +60,17 @@ func (p *PolicyConfig) checkSelectors(at diag.Path) {
 		if s.Fallback != "KEYS_SUBSET" {
 			continue
 		}
-		path := at.Field("subset_selectors").Index(i).Field("fallback_keys_subset")
+		refuse := func(says string) {
+			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: at.Field("subset_selectors").Index(i).Field("fallback_keys_subset"), Thrown: true, Message: says})
+		}
 		keys, fallback := sorted(s.Keys), sorted(s.FallbackKeys)
 		switch {
 		case len(fallback) == 0:
-			p.refuse("cluster-constraint", path, "fallback_keys_subset cannot be empty")
+			refuse("fallback_keys_subset cannot be empty")
 		case !includes(keys, fallback):
-			p.refuse("cluster-constraint", path, "fallback_keys_subset must be a subset of selector keys")
+			refuse("fallback_keys_subset must be a subset of selector keys")
 		case slices.Equal(keys, fallback):
-			p.refuse("cluster-constraint", path, "fallback_keys_subset cannot be equal to keys")
+			refuse("fallback_keys_subset cannot be equal to keys")
 		}
 	}
 }

@@ -21,10 +21,18 @@ func (b *build) byManager() {
 			fmt.Sprintf("cluster manager: duplicate cluster '%s'", b.m.GetName()))
 	}
 	b.provided()
-	if boot := b.c.Bootstrap; boot != nil && boot.LocalClusterName != "" && !hasCluster(boot, boot.LocalClusterName) {
-		b.envoy(stageLocal, "local-cluster-unknown", diag.Path{}.Field("bootstrap.cluster_manager.local_cluster_name"),
-			fmt.Sprintf("local_cluster_name %q is no cluster of the bootstrap", boot.LocalClusterName),
+	boot := b.c.Bootstrap
+	if boot == nil || boot.LocalClusterName == "" {
+		return
+	}
+	at := diag.Path{}.Field("bootstrap.cluster_manager.local_cluster_name")
+	switch {
+	case !hasCluster(boot, boot.LocalClusterName):
+		b.envoy(stageLocal, "local-cluster-unknown", at, fmt.Sprintf("local_cluster_name %q is no cluster of the bootstrap", boot.LocalClusterName),
 			fmt.Sprintf("local cluster '%s' must be defined", boot.LocalClusterName))
+	case b.kind == eds.TypeAggregate && b.m.GetName() == boot.LocalClusterName:
+		b.envoyEffect(diag.Crash, stageLocal, "cluster-constraint", at, "an aggregate cluster as the local cluster ends the Envoy process",
+			"Caught Segmentation fault")
 	}
 }
 
@@ -53,10 +61,10 @@ func (b *build) provided() {
 	}
 	switch {
 	case wants && !provides:
-		b.envoy(stageBalancer, rule, at, "a cluster of this type provides no load balancer for CLUSTER_PROVIDED",
+		b.envoy(stageProvided, rule, at, "a cluster of this type provides no load balancer for CLUSTER_PROVIDED",
 			fmt.Sprintf("cluster manager: cluster provided LB specified but cluster '%s' did not provide one. Check cluster documentation.", b.m.GetName()))
 	case !wants && provides:
-		b.envoy(stageBalancer, rule, at, "a cluster of this type provides its load balancer: lb_policy must be CLUSTER_PROVIDED",
+		b.envoy(stageProvided, rule, at, "a cluster of this type provides its load balancer: lb_policy must be CLUSTER_PROVIDED",
 			fmt.Sprintf("cluster manager: cluster provided LB not specified but cluster '%s' provided one. Check cluster documentation.", b.m.GetName()))
 	}
 }

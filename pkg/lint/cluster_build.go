@@ -24,9 +24,12 @@ var clusterBuildRules = []string{
 // The places in the order of Envoy. The registry has the first for all of these rules; they are finer here because the
 // load balancer is built after the hosts, and the subscription after the drop_overloads.
 const (
+	stageHostname  = "10-a-hostname"    // cluster_factory_impl.cc, ClusterFactoryImplBase::create
+	stageThrown    = "10-b-thrown"      // ClusterInfoImpl, exceptions; they matter for the DNS types only
 	stageType      = "10-cluster"       // cluster_factory_impl.cc, the type's factory, then upstream_impl.cc, ClusterInfoImpl
 	stageSource    = "11-source"        // after 11-policy: the subscription of an EDS cluster (eds.cc, the constructor)
 	stageDuplicate = "13-duplicate"     // after 13-cluster: cluster_manager_impl.cc, loadCluster
+	stageProvided  = "13-f-provided"    // cluster_manager_impl.cc, loadCluster, before the load balancers
 	stageBalancer  = "13-load-balancer" // the same, thread-aware load balancers
 	stageLocal     = "13-local-cluster" // the same, init, when all clusters are there
 )
@@ -115,7 +118,7 @@ func (b *build) envoyEffect(effect diag.Effect, stage, rule string, at diag.Path
 // frame adds what Envoy prints around the refusal of a cluster that came by CDS. Where the cluster's load_assignment is
 // judged, the runner does it.
 func (b *build) frame(effect diag.Effect, says string) string {
-	if b.c.InLoadAssignment() || b.c.Origin != eds.OriginCDS || effect != diag.Reject || strings.HasPrefix(says, "Unable to parse") {
+	if b.c.InLoadAssignment() || b.c.Origin != eds.OriginCDS || effect != diag.Reject || strings.HasPrefix(says, "Unable to parse") || strings.HasPrefix(says, "Proto constraint") {
 		return says
 	}
 	return "Error adding/updating cluster(s) " + b.m.GetName() + ": " + says

@@ -62,14 +62,29 @@ func (b *build) apiSource(s *corev3.ApiConfigSource, at diag.Path) {
 		}
 		b.envoy(stageSource, rule, p, message, text)
 	}
-	isGRPC := false
+	aggregated := false
 	switch s.GetApiType() {
 	case corev3.ApiConfigSource_AGGREGATED_GRPC, corev3.ApiConfigSource_AGGREGATED_DELTA_GRPC:
-		says("api_type", fmt.Sprintf("api_type %s is none for EDS: use ads", s.GetApiType()), fmt.Sprintf("Unsupported config source %s", s.GetApiType()))
-		return
+		aggregated = true
 	case corev3.ApiConfigSource_GRPC, corev3.ApiConfigSource_DELTA_GRPC:
-		isGRPC = true
+		b.sourceNames(s, at, true, says)
+	default:
+		b.sourceNames(s, at, false, says)
 	}
+	if s.GetTransportApiVersion() == corev3.ApiVersion_V2 { //nolint:staticcheck // what Envoy refuses
+		b.envoy(stageSource, "transport-api-version-v2", at.Field("transport_api_version"), "transport_api_version V2 is gone from Envoy: use V3",
+			"V2 xDS transport protocol version is deprecated in <dump>")
+	}
+	switch {
+	case aggregated:
+		says("api_type", fmt.Sprintf("api_type %s is none for EDS: use ads", s.GetApiType()), fmt.Sprintf("Unsupported config source %s", s.GetApiType()))
+	case s.GetApiType() == corev3.ApiConfigSource_REST && s.GetRefreshDelay() == nil:
+		says("refresh_delay", "a REST source needs a refresh_delay", "refresh_delay is required for REST API configuration sources")
+	}
+}
+
+// sourceNames: checkApiConfigSourceNames, and the clusters behind the names.
+func (b *build) sourceNames(s *corev3.ApiConfigSource, at diag.Path, isGRPC bool, says func(field, message, text string)) {
 	switch {
 	case len(s.GetClusterNames()) == 0 && len(s.GetGrpcServices()) == 0:
 		says("", "the config source names no cluster", "API configs must have either a gRPC service or a cluster name defined: <dump>")
@@ -81,13 +96,6 @@ func (b *build) apiSource(s *corev3.ApiConfigSource, at diag.Path) {
 		says("cluster_names", "a REST source needs exactly one cluster name", "envoy.config.core.v3.ApiConfigSource must have a singleton cluster name specified: <dump>")
 	default:
 		b.sourceClusters(s, at)
-	}
-	if s.GetTransportApiVersion() == corev3.ApiVersion_V2 { //nolint:staticcheck // what Envoy refuses
-		b.envoy(stageSource, "transport-api-version-v2", at.Field("transport_api_version"), "transport_api_version V2 is gone from Envoy: use V3",
-			"V2 xDS transport protocol version is deprecated in <dump>")
-	}
-	if s.GetApiType() == corev3.ApiConfigSource_REST && s.GetRefreshDelay() == nil {
-		says("refresh_delay", "a REST source needs a refresh_delay", "refresh_delay is required for REST API configuration sources")
 	}
 }
 

@@ -61,7 +61,7 @@ func (b *build) useHostname(factory string) {
 	if b.m.GetClusterType().GetTypedConfig() != nil {
 		factory = ""
 	}
-	b.envoy(stageType, "use-hostname-for-hashing-type", at, "use_hostname_for_hashing in common_lb_config needs a STRICT_DNS cluster: use it in the extension of the policy",
+	b.envoy(stageHostname, "use-hostname-for-hashing-type", at, "use_hostname_for_hashing in common_lb_config needs a STRICT_DNS cluster: use it in the extension of the policy",
 		fmt.Sprintf("Cannot use hostname for consistent hashing loadbalancing for cluster of type: '%s'", factory))
 }
 
@@ -72,9 +72,12 @@ func (b *build) withoutAssignment() {
 		provided, label, says = "REVERSE_CONNECTION", "a reverse connection cluster", "Reverse Conn clusters must have no load assignment configured"
 	}
 	if policy := b.m.GetLbPolicy(); policy.String() != "CLUSTER_PROVIDED" {
-		// DiscoveryType_Name of a cluster_type is that of type's default.
+		name := b.m.GetType().String()
+		if custom := b.m.GetClusterType(); custom != nil {
+			name = custom.GetName()
+		}
 		b.envoy(stageType, "lb-policy-cluster-provided", inCluster("lb_policy"), fmt.Sprintf("%s needs lb_policy CLUSTER_PROVIDED, not %s", label, policy),
-			fmt.Sprintf("cluster: LB policy %s is not valid for Cluster type %s. Only 'CLUSTER_PROVIDED' is allowed with cluster type '%s'", policy, b.m.GetType(), provided))
+			fmt.Sprintf("cluster: LB policy %s is not valid for Cluster type %s. Only 'CLUSTER_PROVIDED' is allowed with cluster type '%s'", policy, name, provided))
 	}
 	if b.m.GetLoadAssignment() != nil || b.c.InLoadAssignment() && !b.c.Resource.Absent {
 		b.envoy(stageType, "cluster-type-no-load-assignment", b.inLoadAssignment(""), label+" must not have a load_assignment", says)

@@ -28,6 +28,10 @@ func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
 		return fmt.Sprintf("minimum_ring_size %d is larger than maximum_ring_size %d", minimum, maximum)
 	case "maglev-table-size-not-prime":
 		return fmt.Sprintf("table_size %d is no prime number", h.Table())
+	case "lb-policy-cluster-provided":
+		if r.Late {
+			return "cluster_provided is no policy inside of another one"
+		}
 	case "lb-policy-unknown":
 		if r.Parse {
 			return "Envoy does not have this load balancing policy, so it cannot read the file"
@@ -45,10 +49,13 @@ func (b *build) byPolicy() {
 	p := &b.policies[diag.Envoy]
 	for i := range p.Refusals {
 		r := &p.Refusals[i]
+		first := i == 0 || p.Refusals[i-1].Thrown || p.Refusals[i-1].Late
 		stage, effect := stageType, diag.Reject
 		switch {
 		case r.Parse:
 			stage = "00c-json"
+		case r.Thrown && first && (b.kind == eds.TypeStrictDNS || b.kind == eds.TypeLogicalDNS):
+			stage = stageThrown
 		case r.Late && !b.balancerBuilt(r):
 			continue
 		case r.Late && r.Crash:
@@ -105,7 +112,7 @@ func (b *build) balancerBuilt(r *eds.Refusal) bool {
 	for _, group := range b.endpoints() {
 		hosts = hosts || len(group.GetLbEndpoints()) > 0
 	}
-	if r.Crash && !hosts {
+	if r.Rule == "maglev-table-size-one" && !hosts {
 		return false
 	}
 	subset := b.policies[diag.Envoy].Find("subset")
