@@ -46,6 +46,7 @@ var constructors = [...]struct {
 	{"convert", newConvertCmd},
 	{"edit", newEditCmd},
 	{"format", newFormatCmd},
+	{"schema", newSchemaCmd},
 	{"rules", newRulesCmd},
 	{"version", newVersionCmd},
 	{"completion", newCompletionCmd},
