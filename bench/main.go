@@ -134,7 +134,11 @@ func build(ctx context.Context, dir string) (programs, error) {
 	for path, pkg := range map[string]string{
 		p.edsctl: "./cmd/edsctl", p.baseline: "./bench/baseline", p.startup: "./bench/startup", p.generate: "./bench/generate",
 	} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
+		args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", path}
+		if path == p.edsctl {
+			args = append(args, "-tags", "grpcnotrace") // as make build does
+		}
+		cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return p, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
