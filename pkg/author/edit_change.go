@@ -122,9 +122,6 @@ func patchesOf(root document.Node, c *changeSet) ([]document.Patch, error) {
 func distinct(patches []document.Patch) []document.Patch {
 	seen := map[document.Patch]bool{}
 	return slices.DeleteFunc(patches, func(p document.Patch) bool {
-		if p.Start == p.End {
-			return false
-		}
 		before := seen[p]
 		seen[p] = true
 		return before

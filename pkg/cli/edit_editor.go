@@ -29,7 +29,11 @@ func runEditor(ctx context.Context, env *Env, o *editOptions, t *edited) error {
 	copyPath := filepath.Join(dir, filepath.Base(t.name))
 	kept, err := t.editLoop(ctx, env, o, copyPath)
 	if kept {
-		return errors.Join(err, withHint(fmt.Errorf("%s: not changed", t.name), "your edits are kept in "+copyPath))
+		notChanged := withHint(fmt.Errorf("%s: not changed", t.name), "your edits are kept in "+copyPath)
+		if err == nil { // given up
+			return &codeError{exitFindings, notChanged}
+		}
+		return errors.Join(err, notChanged)
 	}
 	return errors.Join(err, os.RemoveAll(dir))
 }
@@ -57,7 +61,7 @@ func (t *edited) editLoop(ctx context.Context, env *Env, o *editOptions, copyPat
 			fmt.Fprintf(env.Stderr, "%s: nothing was saved, so nothing is changed\n", t.name)
 			return false, nil
 		case remarks != "" && bytes.Equal(saved, text):
-			return true, errFindings() // given up
+			return true, nil
 		}
 		text = saved
 		if remarks = t.remarks(text, o.allowInvalid); remarks != "" {
