@@ -4,6 +4,8 @@ GO      ?= go
 TOOL     = $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 30s
+# The release of Envoy that make conformance installs and runs.
+ENVOY_VERSION ?= 1.40.0
 # Packages that are tested with the race detector.
 RACE    ?= ./...
 
@@ -40,4 +42,4 @@ bench:
 	$(GO) run ./bench $(BENCHFLAGS)
 
 conformance:
-	$(GO) run ./conformance $(CONFORMANCEFLAGS)
+	$(GO) run ./conformance -version $(ENVOY_VERSION) $(CONFORMANCEFLAGS)
