@@ -44,7 +44,7 @@ type schema = map[string]any
 // Schema writes the JSON Schema (2020-12) of a shape: what Envoy takes in YAML and JSON, both spellings of the fields and
 // its leniences included. Clusters and bootstraps have one in v3 only.
 func Schema(o SchemaOptions) ([]byte, error) {
-	b := &schemaBuilder{version: o.Version, strict: o.Strict || o.Shape == eds.ShapeBootstrap, defs: schema{}, docs: fieldDocs()}
+	b := &schemaBuilder{version: o.Version, strict: o.Strict || o.Shape == eds.ShapeBootstrap, defs: schema{}, docs: fieldDocs(), inDefs: map[protoreflect.FullName]bool{}}
 	if o.Version != eds.V3 {
 		switch o.Shape {
 		case eds.ShapeCluster, eds.ShapeCDS, eds.ShapeBootstrap, AnySchema:
@@ -90,6 +90,7 @@ type schemaBuilder struct {
 	defs    schema
 	docs    map[string]string
 	queue   []protoreflect.MessageDescriptor
+	inDefs  map[protoreflect.FullName]bool // messages whose definition has their name
 }
 
 func fieldDocs() map[string]string {
@@ -102,11 +103,26 @@ func fieldDocs() map[string]string {
 	return docs
 }
 
+// def refers to a definition, which is made when it is first asked for.
+func (b *schemaBuilder) def(name string, build func() schema) schema {
+	if b.defs[name] == nil {
+		b.defs[name] = schema{}
+		b.defs[name] = build()
+	}
+	return schema{"$ref": "#/$defs/" + name}
+}
+
+// has is present as a definition, for the many places that ask for it.
+func (b *schemaBuilder) has(name string) schema {
+	return b.def("has."+name, func() schema { return present(name) })
+}
+
 // message refers to the definition of a message.
 func (b *schemaBuilder) message(md protoreflect.MessageDescriptor) schema {
 	name := string(md.FullName())
 	if b.defs[name] == nil {
 		b.defs[name] = schema{} // filled later: messages may hold themselves
+		b.inDefs[md.FullName()] = true
 		b.queue = append(b.queue, md)
 	}
 	return schema{"$ref": "#/$defs/" + name}
@@ -193,10 +209,12 @@ func (b *schemaBuilder) any() (schema, error) {
 // typed adds to the schema of a message that its type must be said.
 func (b *schemaBuilder) typed(inner schema, url string) schema {
 	name := url[strings.LastIndexByte(url, '/')+1:]
-	return schema{"allOf": []schema{inner, {
-		"type": "object", "required": []string{"@type"},
-		"properties": schema{"@type": schema{"type": "string", "pattern": "^.+/" + strings.ReplaceAll(name, ".", `\.`) + "$", "examples": []string{url}}},
-	}}}
+	return schema{"allOf": []schema{inner, b.def("typed."+name, func() schema {
+		return schema{
+			"type": "object", "required": []string{"@type"},
+			"properties": schema{"@type": schema{"type": "string", "pattern": "^.+/" + strings.ReplaceAll(name, ".", `\.`) + "$", "examples": []string{url}}},
+		}
+	})}}
 }
 
 // oneResource is a resource of a response: typed, in a Resource of its own, or an empty message.
@@ -208,10 +226,12 @@ func (b *schemaBuilder) oneResource(inner schema) schema {
 
 // wrapper is a Resource around an assignment.
 func (b *schemaBuilder) wrapper() schema {
-	s := b.object((&discoveryv3.Resource{}).ProtoReflect().Descriptor())
-	s["type"] = "object"
-	s["properties"].(schema)["resource"] = b.typed(b.edsAssignment(), eds.AssignmentURL(b.version))
-	return s
+	return b.def("wrapper", func() schema {
+		s := b.object((&discoveryv3.Resource{}).ProtoReflect().Descriptor())
+		s["type"] = "object"
+		s["properties"].(schema)["resource"] = b.typed(b.edsAssignment(), eds.AssignmentURL(b.version))
+		return s
+	})
 }
 
 // response is a response with a schema for each resource.

@@ -29,9 +29,10 @@ func (b *schemaBuilder) extra(md protoreflect.MessageDescriptor) []schema {
 	}
 	switch md.FullName() {
 	case "envoy.config.endpoint.v3.ClusterLoadAssignment.Policy": // drop-overloads-multiple, drop-overload-over-100
-		return []schema{within("drop_overloads", schema{"if": schema{"type": "array"}, "then": schema{"maxItems": 1, "items": dropRules()}, "else": dropRules()})}
+		drop := b.def("drop", dropRules)
+		return []schema{within("drop_overloads", schema{"if": schema{"type": "array"}, "then": schema{"maxItems": 1, "items": drop}, "else": drop})}
 	case "envoy.config.cluster.v3.Cluster":
-		return clusterRules()
+		return b.clusterRules()
 	}
 	return nil
 }
@@ -42,7 +43,7 @@ func dropRules() schema {
 		return schema{"required": []string{"denominator"}, "properties": schema{"denominator": oneValue(name, number)}}
 	}
 	atMost := func(limit int) schema {
-		return within("numerator", integer(0, float64(limit), bounds{}))
+		return schema{"properties": schema{"numerator": integer(0, float64(limit), bounds{})}}
 	}
 	return within("drop_percentage", schema{
 		"if": denominator("MILLION", 2), "then": atMost(1_000_000),
@@ -58,56 +59,94 @@ func oneValue(name string, number int) schema {
 }
 
 // clusterRules are about what a cluster's type needs and refuses.
-func clusterRules() []schema {
+func (b *schemaBuilder) clusterRules() []schema {
 	ofType := func(name string, number int) schema {
 		return schema{"required": []string{"type"}, "properties": schema{"type": oneValue(name, number)}}
 	}
 	static := schema{"anyOf": []schema{ofType("STATIC", 0), {"allOf": []schema{absent("type"), absent("cluster_type")}}}}
-	onlyOne := schema{"if": schema{"type": "array"}, "then": schema{"minItems": 1, "maxItems": 1}}
-	group := schema{"allOf": []schema{{"if": schema{"type": "object"}, "then": present("lb_endpoints")}, within("lb_endpoints", onlyOne)}}
-	single := schema{"allOf": []schema{present("endpoints"), within("endpoints", schema{"allOf": []schema{onlyOne, each(group)}})}}
-	noResolver := inEndpoints(within("address", within("socket_address", within("resolver_name", schema{"maxLength": 0}))))
+	noConfig := schema{"not": b.has("eds_cluster_config")}
+	noResolver := b.inEndpoints("noResolver", within("address", within("socket_address", within("resolver_name", schema{"maxLength": 0}))))
 	return []schema{
-		{"if": static, "then": schema{"allOf": []schema{absent("eds_cluster_config"), within("load_assignment", schema{"allOf": []schema{ipHosts(), noLEDS()}})}}},
-		{"if": ofType("STRICT_DNS", 1), "then": schema{"allOf": []schema{absent("eds_cluster_config"), within("load_assignment", noResolver)}}},
+		{"if": static, "then": schema{"allOf": []schema{noConfig, within("load_assignment", schema{"allOf": []schema{b.ipHosts(), b.noLEDS()}})}}},
+		{"if": ofType("STRICT_DNS", 1), "then": schema{"allOf": []schema{noConfig, within("load_assignment", noResolver)}}},
 		{"if": ofType("LOGICAL_DNS", 2), "then": schema{"allOf": []schema{
-			absent("eds_cluster_config"), present("load_assignment"),
-			within("load_assignment", schema{"allOf": []schema{single, noResolver}}),
+			noConfig, b.has("load_assignment"), within("load_assignment", schema{"allOf": []schema{b.singleHost(), noResolver}}),
 		}}},
 		{"if": ofType("EDS", 3), "then": schema{"allOf": []schema{
-			present("eds_cluster_config"), within("eds_cluster_config", schema{"if": schema{"type": "object"}, "then": present("eds_config")}),
+			b.has("eds_cluster_config"), within("eds_cluster_config", schema{"if": schema{"type": "object"}, "then": present("eds_config")}),
 		}}},
-		{"if": ofType("ORIGINAL_DST", 4), "then": schema{"allOf": []schema{absent("load_assignment"), absent("eds_cluster_config")}}},
+		{"if": ofType("ORIGINAL_DST", 4), "then": schema{"allOf": []schema{absent("load_assignment"), noConfig}}},
 	}
 }
 
+// singleHost: there is one locality with one endpoint.
+func (b *schemaBuilder) singleHost() schema {
+	return b.def("host.single", func() schema {
+		onlyOne := schema{"if": schema{"type": "array"}, "then": schema{"minItems": 1, "maxItems": 1}}
+		group := b.def("host.single.locality", func() schema {
+			return schema{"allOf": []schema{{"if": schema{"type": "object"}, "then": present("lb_endpoints")}, within("lb_endpoints", onlyOne)}}
+		})
+		return schema{"allOf": []schema{present("endpoints"), within("endpoints", schema{"allOf": []schema{onlyOne, each(group)}})}}
+	})
+}
+
 // inEndpoints applies a schema to each endpoint of an assignment.
-func inEndpoints(inner schema) schema {
-	return within("endpoints", each(within("lb_endpoints", each(within("endpoint", inner)))))
+func (b *schemaBuilder) inEndpoints(name string, inner schema) schema {
+	name = "host." + name
+	return b.def(name, func() schema {
+		endpoint := b.def(name+".endpoint", func() schema { return inner })
+		host := b.def(name+".host", func() schema { return within("endpoint", endpoint) })
+		return within("endpoints", each(b.def(name+".locality", func() schema { return within("lb_endpoints", each(host)) })))
+	})
 }
 
 // ipHosts: where nothing is resolved, each endpoint has an address, which is an IP address with a number for a port, a pipe
 // or an internal one (endpoint-address-missing, endpoint-name-not-implemented, endpoint-not-ip, named-port,
 // resolver-unknown, network-namespace-on-host, health-check-port-on-non-ip).
-func ipHosts() schema {
+func (b *schemaBuilder) ipHosts() schema {
+	return b.def("host.ip", func() schema {
+		host := b.def("host.ip.host", func() schema {
+			return schema{"allOf": []schema{
+				{"not": schema{"type": "null"}}, {"if": schema{"type": "object"}, "then": present("endpoint")}, within("endpoint", b.ipEndpoint()),
+			}}
+		})
+		return within("endpoints", each(b.def("host.ip.locality", func() schema { return within("lb_endpoints", each(host)) })))
+	})
+}
+
+func (b *schemaBuilder) ipEndpoint() schema {
+	return b.def("host.ip.endpoint", func() schema {
+		noIP := schema{"anyOf": []schema{
+			{"required": []string{"address"}, "properties": schema{"address": b.has("pipe")}},
+			{"required": []string{"address"}, "properties": schema{"address": b.has("envoy_internal_address")}},
+		}}
+		address := b.def("host.ip.address", func() schema {
+			return schema{"allOf": []schema{b.ipAddress(), within("socket_address", within("network_namespace_filepath", schema{"maxLength": 0}))}}
+		})
+		checked := b.def("host.ip.healthCheck", func() schema { return within("address", within("socket_address", within("address", ipText()))) })
+		port := schema{"if": absent("address"), "then": within("port_value", schema{"enum": []any{0, "0", nil}})}
+		return schema{"allOf": []schema{
+			{"if": schema{"type": "object"}, "then": present("address")}, within("address", address),
+			within("additional_addresses", each(schema{"allOf": []schema{present("address"), within("address", b.ipAddress())}})),
+			within("health_check_config", checked), {"if": noIP, "then": within("health_check_config", port)},
+		}}
+	})
+}
+
+// ipText is an IP address; of version 6 only the characters are checked.
+func ipText() schema {
 	octet := "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-	ip := schema{"pattern": `^((` + octet + `\.){3}` + octet + `|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[^%]+)?)$`}
-	socket := []schema{within("address", ip), absent("named_port"), within("resolver_name", schema{"enum": []any{"", "envoy.ip", nil}})}
-	additional := schema{"allOf": []schema{within("socket_address", schema{"allOf": socket}), within("pipe", pipeRules())}}
-	address := schema{"allOf": []schema{additional, within("socket_address", within("network_namespace_filepath", schema{"maxLength": 0}))}}
-	noIP := schema{"anyOf": []schema{
-		{"required": []string{"address"}, "properties": schema{"address": present("pipe")}},
-		{"required": []string{"address"}, "properties": schema{"address": present("envoy_internal_address")}},
-	}}
-	checked := within("health_check_config", within("address", within("socket_address", within("address", ip))))
-	port := within("health_check_config", schema{"if": absent("address"), "then": within("port_value", schema{"enum": []any{0, "0", nil}})})
-	endpoint := schema{"allOf": []schema{
-		{"if": schema{"type": "object"}, "then": present("address")}, within("address", address),
-		within("additional_addresses", each(schema{"allOf": []schema{present("address"), within("address", additional)}})), checked, {"if": noIP, "then": port},
-	}}
-	return within("endpoints", each(within("lb_endpoints", each(schema{"allOf": []schema{
-		{"not": schema{"type": "null"}}, {"if": schema{"type": "object"}, "then": present("endpoint")}, within("endpoint", endpoint),
-	}}))))
+	return schema{"pattern": `^((` + octet + `\.){3}` + octet + `|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[^%]+)?)$`}
+}
+
+// ipAddress is an address that needs no resolver.
+func (b *schemaBuilder) ipAddress() schema {
+	return b.def("host.ip.anyAddress", func() schema {
+		socket := b.def("host.ip.socket", func() schema {
+			return schema{"allOf": []schema{within("address", ipText()), absent("named_port"), within("resolver_name", schema{"enum": []any{"", "envoy.ip", nil}})}}
+		})
+		return schema{"allOf": []schema{within("socket_address", socket), within("pipe", pipeRules())}}
+	})
 }
 
 // pipeRules are those of the socket that a path names (pipe-path-too-long, pipe-embedded-nul, pipe-abstract-mode).
@@ -120,13 +159,17 @@ func pipeRules() schema {
 }
 
 // noLEDS: endpoints come by LEDS to EDS clusters only (leds-static-cluster).
-func noLEDS() schema { return within("endpoints", each(absent("leds_cluster_locality_config"))) }
+func (b *schemaBuilder) noLEDS() schema {
+	return within("endpoints", each(schema{"not": b.has("leds_cluster_locality_config")}))
+}
 
 // edsAssignment is an assignment that comes by EDS, whose addresses nothing resolves.
 func (b *schemaBuilder) edsAssignment() schema {
 	if b.version != eds.V3 {
 		return b.assignment()
 	}
-	both := schema{"if": present("leds_cluster_locality_config"), "then": absent("lb_endpoints")} // leds-and-endpoints
-	return schema{"allOf": []schema{b.assignment(), ipHosts(), within("endpoints", each(both))}}
+	return b.def("edsAssignment", func() schema {
+		both := schema{"if": b.has("leds_cluster_locality_config"), "then": absent("lb_endpoints")} // leds-and-endpoints
+		return schema{"allOf": []schema{b.assignment(), b.ipHosts(), within("endpoints", each(both))}}
+	})
 }

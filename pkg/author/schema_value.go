@@ -56,6 +56,9 @@ func (b *schemaBuilder) object(md protoreflect.MessageDescriptor) schema {
 		properties[string(fd.Name())] = b.documented(fd, b.field(fd, rules))
 		if fd.JSONName() != string(fd.Name()) {
 			properties[fd.JSONName()] = properties[string(fd.Name())]
+			if b.inDefs[md.FullName()] {
+				properties[fd.JSONName()] = schema{"$ref": "#/$defs/" + string(md.FullName()) + "/properties/" + string(fd.Name())}
+			}
 		}
 		if isRequired(fd, rules) {
 			all = append(all, present(string(fd.Name())))
@@ -86,7 +89,7 @@ func (b *schemaBuilder) oneofs(md protoreflect.MessageDescriptor) []schema {
 		}
 		var members, pairs []schema
 		for j := range o.Fields().Len() {
-			members = append(members, present(string(o.Fields().Get(j).Name())))
+			members = append(members, b.has(string(o.Fields().Get(j).Name())))
 			for k := range j {
 				pairs = append(pairs, schema{"allOf": []schema{members[k], members[j]}})
 			}
