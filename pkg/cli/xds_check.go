@@ -70,9 +70,15 @@ func (c *checker) event(ev *xds.Event) error {
 		return nil
 	}
 	report := validate.Run(resources, c.options)
+	first := map[string]bool{}
 	for i, r := range resources {
-		if asked[i] {
+		switch {
+		case !asked[i]:
+		case first[r.Name]:
+			c.add(r.Name, report, i)
+		default:
 			c.keep(r.Name, report, i)
+			first[r.Name] = true
 		}
 	}
 	return c.refusal(report, resources, asked)
@@ -136,6 +142,18 @@ func (c *checker) refusal(report validate.Report, resources []*eds.Resource, ask
 		}
 	}
 	return late
+}
+
+// add joins what a report says about a further resource of a name that occurs twice in a response.
+func (c *checker) add(name string, report validate.Report, index int) {
+	one := c.reports[name]
+	for _, f := range report.Findings {
+		if f.ResourceIndex == index {
+			f.ResourceIndex = 0
+			one.Findings = append(one.Findings, f)
+		}
+	}
+	c.reports[name] = one
 }
 
 // decider is the finding that gave a resource its verdict; nil when it is not reported.

@@ -71,7 +71,7 @@ func (f *xdsFlags) bind(cmd *cobra.Command) {
 	fs.VarP(&list[xds.Header]{items: &f.headers, parse: parseHeader, kind: "'NAME: VALUE'"}, "header", "H", "header of every request (repeatable); its value is never printed")
 	fs.StringVar(&f.tokenFile, "bearer-token-file", "", "file with a token, read for every stream and sent as authorization: Bearer")
 	fs.DurationVar(&f.connectTimeout, "connect-timeout", 10*time.Second, "longest time to wait for a connection")
-	fs.DurationVar(&f.keepalive, "keepalive", 30*time.Second, "time of silence after which the connection is probed; negative: never")
+	fs.DurationVar(&f.keepalive, "keepalive", xds.DefaultKeepalive, "time of silence after which the connection is probed; negative: never")
 	fs.DurationVar(&f.refresh, "refresh-delay", time.Second, "time between two polls of rest and unary")
 	fs.IntVar(&f.maxMsgSize, "max-msg-size", 256<<20, "largest response, in bytes")
 	enumVar(cmd, &f.ack, "ack", string(xds.AckAlways), texts(xds.AckModes), "which responses to acknowledge: all, those that the client would accept, or none")

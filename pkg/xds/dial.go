@@ -38,8 +38,12 @@ type Dial struct {
 	UserAgent  string
 
 	ConnectTimeout time.Duration // of one attempt; 0: 10 s
-	Keepalive      time.Duration // time without traffic after which the connection is probed; 0: 30 s, negative: never
+	Keepalive      time.Duration // time without traffic after which the connection is probed; 0: 5 min, negative: never
 }
+
+// DefaultKeepalive is gRPC's own for xDS: servers close connections that are probed more often than they allow, which is
+// every five minutes unless they say otherwise.
+const DefaultKeepalive = 5 * time.Minute
 
 const defaultMaxMsgSize = 256 << 20
 
@@ -167,9 +171,9 @@ func (d *Dial) connect() (*grpc.ClientConn, error) {
 	}
 	if alive := d.Keepalive; alive >= 0 {
 		if alive == 0 {
-			alive = 30 * time.Second
+			alive = DefaultKeepalive
 		}
-		opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: alive, Timeout: 10 * time.Second}))
+		opts = append(opts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: alive, Timeout: 20 * time.Second}))
 	}
 	conn, err := grpc.NewClient(d.Target, opts...)
 	if err != nil {

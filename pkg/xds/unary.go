@@ -5,14 +5,18 @@ import (
 	"strings"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
 // watchUnary polls with FetchEndpoints and FetchClusters over gRPC. Servers built on go-control-plane answer them; when
 // the version is still the newest they say so with an error.
-func watchUnary(ctx context.Context, o Options, conn *grpc.ClientConn, names []string, fn func(*Event) error) error {
+func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) error) error {
+	conn, err := o.Dial.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
 	n := namesOf(o.TransportVersion)
 	p := newPoller(o, names, fn)
 	p.edsPath, p.cdsPath = "/"+n.edsService+"/FetchEndpoints", "/"+n.cdsService+"/FetchClusters"
