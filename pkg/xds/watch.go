@@ -73,4 +73,3 @@ func watchStreams(ctx context.Context, o Options, names []string, fn func(*Event
 	}
 	return newRunner(o, names, !ads, fn).run(ctx)
 }
-
