@@ -102,6 +102,7 @@ func rows(o options, p programs, in inputs) []row {
 		{"100,000 endpoints in JSON, against protojson", validate(in.json), command{p.baseline, "json", in.json}, 1.3, 0, o.runs},
 		{"100,000 endpoints in a bootstrap, against envoy --mode validate", validate(in.bootstrap), envoy, 0.5, 0, o.runs},
 		{"10,000 files of 1 to 4 KB, against reading and parsing them", validate(in.files), command{p.baseline, "files", in.files}, 1.6, 0, o.runs},
+		{"edit of one endpoint in 100,000, against parsing the file twice", command{p.edsctl, "edit", in.edited, "scale-weights", "address=10.0.200.7", "2"}, command{p.baseline, "yaml-twice", in.yaml}, 1.3, 0, o.runs},
 		{"start-up, against linking endpoint/v3, grpc and cobra", command{p.edsctl, "version"}, command{p.startup}, 1.6, 0, 10 * o.runs},
 	}
 }
@@ -116,14 +117,22 @@ func (r row) print(w *tabwriter.Writer, suffix string, a, b float64, unit string
 }
 
 // inputs are the paths of what is measured.
-type inputs struct{ yaml, json, bootstrap, files string }
+type inputs struct{ yaml, json, bootstrap, files, edited string }
 
 func inputsIn(ctx context.Context, generate, dir string) (inputs, error) {
-	_, err := command{generate, dir}.run(ctx)
-	return inputs{
+	in := inputs{
 		yaml: filepath.Join(dir, "large.yaml"), json: filepath.Join(dir, "large.json"),
 		bootstrap: filepath.Join(dir, "bootstrap.yaml"), files: filepath.Join(dir, "files"),
-	}, err
+		edited: filepath.Join(dir, "edited.yaml"), // a copy of yaml: each run of edit writes it
+	}
+	if _, err := (command{generate, dir}).run(ctx); err != nil {
+		return in, err
+	}
+	data, err := os.ReadFile(in.yaml)
+	if err != nil {
+		return in, err
+	}
+	return in, os.WriteFile(in.edited, data, 0o600)
 }
 
 // programs are the paths of what is run.

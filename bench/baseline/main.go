@@ -16,7 +16,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: baseline yaml|json|files PATH")
+		fmt.Fprintln(os.Stderr, "usage: baseline yaml|yaml-twice|json|files PATH")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -35,6 +35,11 @@ func run(mode, path string) error {
 	}
 	if mode == "json" {
 		return protojson.Unmarshal(data, &endpointv3.ClusterLoadAssignment{})
+	}
+	if mode == "yaml-twice" { // the least that an edit needs: what it edits, and what it writes
+		if err := parse(data); err != nil {
+			return err
+		}
 	}
 	return parse(data)
 }
