@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/selector"
 	"github.com/edsctl/edsctl/pkg/simulate"
@@ -101,6 +103,9 @@ func runSimulate(cmd *cobra.Command, env *Env, o *simulateOptions, args []string
 	if err != nil {
 		return err
 	}
+	if err := o.unknownHosts(in); err != nil {
+		return err
+	}
 	if o.sweep != "" {
 		return runSweep(cmd, env, o, in, options)
 	}
@@ -117,8 +122,8 @@ func (o *simulateOptions) check() error {
 	switch {
 	case o.requests < 0:
 		return usagef("--requests: must not be negative")
-	case o.rps < 0:
-		return usagef("--rps: must not be negative")
+	case !(o.rps >= 0) || math.IsInf(o.rps, 1): // NaN too
+		return usagef("--rps: must be a finite number, not negative")
 	case o.plot != "" && o.sweep == "":
 		return usagef("--plot: needs --sweep")
 	case o.sweep != "" && (len(o.assertions) > 0 || o.compare || o.requests > 0 || o.explain || o.rps > 0 || len(o.hashKeys) > 0 || o.hashKeysFile != ""):
@@ -141,6 +146,9 @@ func renderOptions(cmd *cobra.Command, env *Env) func(target) render.Options {
 // simulateAll computes the results, the clients of one assignment after each other.
 func simulateAll(o *simulateOptions, in []simulated, options *simulate.Options) (*render.Simulation, error) {
 	out := &render.Simulation{Results: []*simulate.Result{}}
+	shared := *options
+	shared.Optional = true
+	options = &shared
 	for _, r := range in {
 		for _, client := range r.profile.clients() {
 			with := r.options(o, options)
@@ -159,7 +167,31 @@ func simulateAll(o *simulateOptions, in []simulated, options *simulate.Options) 
 			out.Before = append(out.Before, before)
 		}
 	}
-	return out, nil
+	return out, selectsNothing(out.Results, len(options.Changes))
+}
+
+// selectsNothing is the error for a what-if that selects no endpoint of any assignment.
+func selectsNothing(results []*simulate.Result, changes int) error {
+	missed, applicable := make([]int, changes), 0
+	first := make([]error, changes)
+	for _, r := range results {
+		if r.Verdict == string(diag.NotApplicable) {
+			continue
+		}
+		applicable++
+		for _, m := range r.Missed {
+			if missed[m.Change]++; first[m.Change] == nil {
+				first[m.Change] = fmt.Errorf("%s: %w", r.Name, m.Err)
+			}
+		}
+	}
+	var errs []error
+	for i := range missed {
+		if missed[i] > 0 && missed[i] == applicable {
+			errs = append(errs, usageError(first[i]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // assertAll evaluates the assertions on every result that the client accepts (or that was forced), and tells which are
@@ -193,7 +225,7 @@ func assertAll(env *Env, compiled []*assertion.Assertion, results []*simulate.Re
 
 // rejected is the exit code 1 of an assignment that a client does not take.
 func rejected(results []*simulate.Result) error {
-	if slices.ContainsFunc(results, func(r *simulate.Result) bool { return !r.Accepted() && r.Verdict != "not_applicable" }) {
+	if slices.ContainsFunc(results, func(r *simulate.Result) bool { return !r.Accepted() && r.Verdict != string(diag.NotApplicable) }) {
 		return errFindings()
 	}
 	return nil
@@ -205,10 +237,20 @@ func runSweep(cmd *cobra.Command, env *Env, o *simulateOptions, in []simulated, 
 		return usageError(fmt.Errorf("--sweep: %w", err))
 	}
 	out := &render.Sweeps{}
+	var missed []error
+	var results []*simulate.Result
+	shared := *options
+	shared.Optional = true
 	for _, r := range in {
 		for _, client := range r.profile.clients() {
-			sweep, first, err := simulate.RunSweep(r.Resource, client, r.options(o, options), s)
+			sweep, first, err := simulate.RunSweep(r.Resource, client, r.options(o, &shared), s)
+			if first != nil {
+				results = append(results, first)
+			}
+			none := new(selector.NoMatchError)
 			switch {
+			case errors.As(err, &none):
+				missed = append(missed, usageError(fmt.Errorf("%s: %w", r.Name, err)))
 			case err != nil:
 				return usageError(fmt.Errorf("%s: %w", r.Name, err))
 			case sweep == nil:
@@ -217,6 +259,12 @@ func runSweep(cmd *cobra.Command, env *Env, o *simulateOptions, in []simulated, 
 				out.Sweeps = append(out.Sweeps, sweep)
 			}
 		}
+	}
+	if err := selectsNothing(results, len(options.Changes)); err != nil {
+		return err
+	}
+	if len(missed) > 0 && len(out.Sweeps) == 0 && rejected(out.Rejected) == nil {
+		return missed[0]
 	}
 	err = writeTargets(env, o.outputs, out.Write, renderOptions(cmd, env))
 	if err == nil && o.plot != "" && len(out.Sweeps) > 0 {

@@ -91,7 +91,7 @@ func (v *validation) loadSimulated(ctx context.Context, file *input.File) (found
 	var errs []error
 	unreadable := false
 	for _, r := range loaded.Resources {
-		if r.Absent {
+		if r.Absent && (r.Unreadable || !simulate.WithoutEndpoints(r)) {
 			errs = append(errs, absentError(r))
 			unreadable = unreadable || r.Unreadable
 			continue

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
@@ -188,6 +190,33 @@ func readHashKeys(env *Env, file string) ([]string, error) {
 		return nil, fmt.Errorf("--hash-keys: %s: %w", file, err)
 	}
 	return keys, nil
+}
+
+// unknownHosts is the error for a host name of --resolve that no DNS cluster has.
+func (o *whatIfOptions) unknownHosts(in []simulated) error {
+	if len(o.resolve) == 0 {
+		return nil
+	}
+	var hosts []string
+	for _, r := range in {
+		if r.Cluster == nil {
+			continue
+		}
+		if t := eds.ClusterType(r.Cluster.Message); t != eds.TypeStrictDNS && t != eds.TypeLogicalDNS {
+			continue
+		}
+		for _, group := range r.Assignment.GetEndpoints() {
+			for _, e := range group.GetLbEndpoints() {
+				hosts = append(hosts, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
+			}
+		}
+	}
+	for _, r := range o.resolve {
+		if !slices.Contains(hosts, r.key) {
+			return withHint(usagef("--resolve: no endpoint of a DNS cluster has the host name %q", r.key), didYouMean(r.key, hosts, "")...)
+		}
+	}
+	return nil
 }
 
 // readLocalCluster reads the assignment of --local-cluster.

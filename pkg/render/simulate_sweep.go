@@ -115,7 +115,11 @@ func (s *Sweeps) table(w io.Writer, o Options) error {
 		}
 		t.points(sweep)
 	}
-	for _, r := range s.Rejected {
+	for i, r := range s.Rejected {
+		if i > 0 || len(s.Sweeps) > 0 {
+			t.printf("\n")
+		}
+		t.title(r)
 		t.head(r)
 	}
 	return t.Flush()

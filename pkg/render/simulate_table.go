@@ -40,12 +40,7 @@ type simulationWriter struct {
 func (t *simulationWriter) printf(format string, args ...any) { fmt.Fprintf(t.Writer, format, args...) }
 
 func (t *simulationWriter) group(columns []column, compared bool) {
-	first := columns[0].result
-	title := first.Name
-	if title == "" {
-		title = "(no name)"
-	}
-	t.printf("%s  %s\n", t.paint(printable(title), bold), t.paint(printable(where(first)), dim))
+	t.title(columns[0].result)
 	for i, c := range columns {
 		if compared && i == 0 {
 			continue // the head is that of the state after
@@ -63,6 +58,14 @@ func (t *simulationWriter) group(columns []column, compared bool) {
 			t.steps(c.result, len(columns) > 1 && !compared)
 		}
 	}
+}
+
+func (t *simulationWriter) title(r *simulate.Result) {
+	title := r.Name
+	if title == "" {
+		title = "(no name)"
+	}
+	t.printf("%s  %s\n", t.paint(printable(title), bold), t.paint(printable(where(r)), dim))
 }
 
 func where(r *simulate.Result) string {

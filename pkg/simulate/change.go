@@ -14,35 +14,38 @@ import (
 	"github.com/edsctl/edsctl/pkg/selector"
 )
 
-// applyChanges returns the resource with the what-ifs in it, itself when there are none, and the endpoints that cannot
-// be reached. The resource that was passed in stays as it is.
-func applyChanges(r *eds.Resource, o *Options) (*eds.Resource, []Change, error) {
-	var unreachable []Change
+// changedResource is a resource with the what-ifs in it.
+type changedResource struct {
+	*eds.Resource
+	unreachable []Change // that gRPC has to apply: connections, not settings
+	missed      []Missed
+}
+
+// applyChanges returns the resource with the what-ifs in it, itself when there are none. The resource that was passed in
+// stays as it is.
+func applyChanges(r *eds.Resource, o *Options) (changedResource, error) {
+	out := changedResource{Resource: r}
 	edits := slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Kind != Unreachable })
 	documented := o.AsDocumented && o.OverprovisioningFactor == nil && disablesOverprovisioning(r)
-	if !edits && o.OverprovisioningFactor == nil && !documented {
-		for _, c := range o.Changes {
-			if _, err := c.Selector.Select(r.Assignment); err != nil {
-				return nil, nil, err
-			}
+	if edits || o.OverprovisioningFactor != nil || documented {
+		clone := *r
+		clone.Assignment = proto.CloneOf(r.Assignment)
+		if r.Original == proto.Message(r.Assignment) {
+			clone.Original = clone.Assignment
 		}
-		return r, o.Changes, nil
+		out.Resource = &clone
 	}
-	changed := *r
-	changed.Assignment = proto.CloneOf(r.Assignment)
-	if r.Original == proto.Message(r.Assignment) {
-		changed.Original = changed.Assignment
-	}
-	for _, c := range o.Changes {
-		if c.Kind == Unreachable {
-			if _, err := c.Selector.Select(changed.Assignment); err != nil {
-				return nil, nil, err
-			}
-			unreachable = append(unreachable, c)
-			continue
-		}
-		if err := c.apply(changed.Assignment); err != nil {
-			return nil, nil, err
+	for i, c := range o.Changes {
+		refs, err := c.Selector.Select(out.Assignment)
+		switch {
+		case err != nil && !o.Optional:
+			return out, err
+		case err != nil:
+			out.missed = append(out.missed, Missed{i, err})
+		case c.Kind == Unreachable:
+			out.unreachable = append(out.unreachable, c)
+		default:
+			c.apply(out.Assignment, refs)
 		}
 	}
 	factor := o.OverprovisioningFactor
@@ -50,20 +53,16 @@ func applyChanges(r *eds.Resource, o *Options) (*eds.Resource, []Change, error) 
 		factor = new(uint32(documentedFactor))
 	}
 	if factor != nil {
-		if changed.Assignment.Policy == nil {
-			changed.Assignment.Policy = &endpointv3.ClusterLoadAssignment_Policy{}
+		if out.Assignment.Policy == nil {
+			out.Assignment.Policy = &endpointv3.ClusterLoadAssignment_Policy{}
 		}
-		changed.Assignment.Policy.OverprovisioningFactor = wrapperspb.UInt32(*factor)
+		out.Assignment.Policy.OverprovisioningFactor = wrapperspb.UInt32(*factor)
 	}
-	return &changed, unreachable, nil
+	return out, nil
 }
 
-// apply edits the assignment.
-func (c Change) apply(cla *endpointv3.ClusterLoadAssignment) error {
-	refs, err := c.Selector.Select(cla)
-	if err != nil {
-		return err
-	}
+// apply edits the endpoints of the assignment that the selector picks.
+func (c Change) apply(cla *endpointv3.ClusterLoadAssignment, refs []selector.Ref) {
 	if c.Kind == Fail {
 		refs = spread(refs)[:c.amount(len(refs))]
 	}
@@ -78,7 +77,6 @@ func (c Change) apply(cla *endpointv3.ClusterLoadAssignment) error {
 			e.HealthStatus = corev3.HealthStatus_UNHEALTHY
 		}
 	}
-	return nil
 }
 
 // amount is how many of n endpoints fail.

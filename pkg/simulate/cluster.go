@@ -52,6 +52,13 @@ func describeCluster(m *clusterv3.Cluster, source eds.Source) (string, clusterKi
 	}
 }
 
+// WithoutEndpoints tells whether the resource stands for a cluster of a type that does not balance over the endpoints of
+// an assignment, such as ORIGINAL_DST or an aggregate cluster: its result is not_applicable, with an assignment or without.
+func WithoutEndpoints(r *eds.Resource) bool {
+	_, kind := describeCluster(clusterOf(r), r.Source)
+	return kind == kindNoEndpoints
+}
+
 // withPolicy returns the resource with its cluster's policy replaced; a cluster is made up when there is none.
 func withPolicy(r *eds.Resource, policy string) (*eds.Resource, error) {
 	if policy == "" || hasPolicy(r, policy) {

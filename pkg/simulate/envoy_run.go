@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"math/rand/v2"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -33,6 +34,7 @@ func (s *run) envoy() error {
 	s.result.fillEnvoy(names.cla, &in, e)
 	if hashes(&in) {
 		s.result.pick = model.Pick
+		s.tieNotes(model)
 	}
 	s.addKeys()
 	if s.o.Requests > 0 {
@@ -56,10 +58,26 @@ func (s *run) refuse(message string) {
 }
 
 func (s *run) dnsNotes(names resolved) {
-	if s.kind == kindStrictDNS && names.origin == nil {
-		s.result.Notes = append(s.result.Notes, "each host name is taken for one endpoint; in truth each address that it resolves to has the full weight (--resolve HOST=IP,IP)")
+	if s.kind == kindStrictDNS && names.unresolved() {
+		s.result.Notes = append(s.result.Notes, "a host name is taken for one endpoint; in truth each address that it resolves to has the full weight (--resolve HOST=IP,IP)")
 	}
 }
+
+// tieNotes names the endpoints that have the same place on the ring or in the table (envoy-hash-lb.md 1, "Equal keys").
+func (s *run) tieNotes(m *envoy.Model) {
+	for _, t := range m.Tables() {
+		for _, tie := range t.Ties {
+			e := &s.result.Endpoints[tie[0]]
+			s.result.Notes = append(s.result.Notes, fmt.Sprintf("%d endpoints have the hash key of %s: which of them gets a request cannot be predicted, only what they get together", len(tie), e.Address))
+			if len(s.result.Notes) > maxTieNotes {
+				return
+			}
+		}
+	}
+}
+
+// maxTieNotes bounds the notes about equal hash keys, which a cluster may have very many of.
+const maxTieNotes = 8
 
 // envoyContext collects what is known around the assignment; the options win over the bootstrap.
 func (s *run) envoyContext() envoyContext {

@@ -26,6 +26,8 @@ type Options struct {
 	Getenv func(string) string
 
 	Changes []Change // what-if, in order
+	// Optional: a change that selects no endpoint changes nothing and is listed in Result.Missed. It is an error without.
+	Optional bool
 
 	PanicThreshold         *float64 // percent
 	OverprovisioningFactor *uint32  // percent

@@ -28,7 +28,6 @@ func resolve(cla *endpointv3.ClusterLoadAssignment, addresses map[string][]strin
 	if len(addresses) == 0 {
 		return resolved{cla: cla}, nil
 	}
-	used := map[string]bool{}
 	out := resolved{cla: &endpointv3.ClusterLoadAssignment{ClusterName: cla.GetClusterName(), Policy: cla.GetPolicy()}}
 	for i, group := range cla.GetEndpoints() {
 		g := &endpointv3.LocalityLbEndpoints{
@@ -44,7 +43,6 @@ func resolve(cla *endpointv3.ClusterLoadAssignment, addresses map[string][]strin
 				origin, names = append(origin, selector.Ref{Group: i, Index: j}), append(names, "")
 				continue
 			}
-			used[name] = true
 			for _, ip := range ips {
 				at, err := atAddress(e, name, ip)
 				if err != nil {
@@ -58,6 +56,18 @@ func resolve(cla *endpointv3.ClusterLoadAssignment, addresses map[string][]strin
 		out.origin, out.name = append(out.origin, origin), append(out.name, names)
 	}
 	return out, nil
+}
+
+// unresolved tells whether a host name is left that is no address.
+func (d resolved) unresolved() bool {
+	for _, group := range d.cla.GetEndpoints() {
+		for _, e := range group.GetLbEndpoints() {
+			if _, err := netip.ParseAddr(e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress()); err != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // atAddress is an endpoint at one of the addresses of its host name. Its hostname, which hash policies can use, is the

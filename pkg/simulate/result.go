@@ -36,10 +36,19 @@ type Result struct {
 	Sample *Run    `json:"sample,omitempty"`
 	Steps  []Step  `json:"steps,omitempty"`
 
+	// Missed are the changes that select no endpoint (Options.Optional), in their order.
+	Missed []Missed `json:"-"`
+
 	// cla is what was simulated, with the what-ifs in it; Group and Index of the endpoints are places in it.
 	cla *endpointv3.ClusterLoadAssignment
 	// pick is the index of the endpoint that a request hash goes to, -1 for none; nil for policies without hash.
 	pick func(hash uint64) int
+}
+
+// Missed is a change that selects no endpoint of the assignment, and why.
+type Missed struct {
+	Change int // index in Options.Changes
+	Err    error
 }
 
 // Cluster is what a result says about the Cluster around the assignment.

@@ -21,6 +21,7 @@ func FromResource(r *eds.Resource, client diag.Client, o *Options) (*Result, err
 	}
 	s.judge()
 	s.result.notes(r, client)
+	s.whatIfNotes()
 	if o.AsDocumented && o.OverprovisioningFactor == nil && client == diag.Envoy && disablesOverprovisioning(r) {
 		s.result.Notes = append(s.result.Notes, "disable_overprovisioning is followed as documented: overprovisioning factor 100; no Envoy ever did")
 	}
@@ -62,11 +63,14 @@ func (s *run) assignment() *endpointv3.ClusterLoadAssignment { return s.resource
 
 // prepare applies what the options change in the resource, and starts the result.
 func (s *run) prepare(r *eds.Resource) error {
-	changed, unreachable, err := applyChanges(r, s.o)
-	if err != nil {
-		return err
+	what := changedResource{Resource: r}
+	var err error
+	if !WithoutEndpoints(r) {
+		if what, err = applyChanges(r, s.o); err != nil {
+			return err
+		}
 	}
-	changed, err = withPolicy(changed, s.o.Policy)
+	changed, err := withPolicy(what.Resource, s.o.Policy)
 	if err != nil {
 		return err
 	}
@@ -75,11 +79,11 @@ func (s *run) prepare(r *eds.Resource) error {
 		changed = overXDS(changed)
 		_, s.kind = describeCluster(clusterOf(changed), changed.Source)
 	}
-	s.resource, s.unreachable = changed, unreachable
+	s.resource, s.unreachable = changed, what.unreachable
 	s.result = &Result{
 		Name: r.Name, File: r.File, Line: r.Span(nil).Start.Line, Client: s.client.String(), APIVersion: string(r.APIVersion),
 		Method: "analytic", Notes: []string{}, Drops: []Drop{}, Priorities: []Priority{}, Endpoints: []Endpoint{},
-		ZoneAware: ZoneAware{Mode: "off"}, cla: changed.Assignment,
+		ZoneAware: ZoneAware{Mode: "off"}, Missed: what.missed, cla: changed.Assignment,
 	}
 	if m := clusterOf(r); m != nil {
 		typeName, _ := describeCluster(m, r.Source)
@@ -153,6 +157,20 @@ func (r *Result) notes(resource *eds.Resource, client diag.Client) {
 	}
 	if client == diag.GRPC && resource.Source == eds.FromBootstrap {
 		r.Notes = append(r.Notes, "gRPC reads no bootstrap: computed as if a control plane had sent the assignment over xDS")
+	}
+}
+
+// whatIfNotes names the what-ifs that do nothing: what selects nothing here, and what the client does not know.
+func (s *run) whatIfNotes() {
+	note := func(text string) { s.result.Notes = append(s.result.Notes, text) }
+	for _, m := range s.result.Missed {
+		note(m.Err.Error())
+	}
+	if s.client == diag.Envoy && len(s.unreachable) > 0 {
+		note("Envoy's load balancing does not know which endpoints can be reached: unreachable ones count for gRPC only (set their health_status for Envoy)")
+	}
+	if s.client == diag.GRPC && (s.o.PanicThreshold != nil || s.o.OverprovisioningFactor != nil || s.o.LocalityWeighted != nil || s.o.NodeLocality != nil || s.o.LocalCluster != nil || len(s.o.Runtime) > 0 || len(s.o.MetadataMatch) > 0) {
+		note("what-ifs about Envoy's own settings (panic, overprovisioning, locality weights, zones, subsets, runtime) do not count for gRPC")
 	}
 }
 

@@ -41,19 +41,19 @@ type SweepPoint struct {
 
 // RunSweep fails 0 to 100 % of the endpoints that a selector picks, on top of the options' own changes. Which endpoints
 // fail first: see Change.Count. The assignment must be accepted, or the options force it; otherwise the result says why and
-// the sweep is nil.
+// the sweep is nil. The result is also there when the selector matches nothing, which is an error.
 func RunSweep(r *eds.Resource, client diag.Client, o *Options, s selector.Selector) (*Sweep, *Result, error) {
 	options := *o
 	options.HashKeys, options.Requests, options.Explain = nil, 0, false
 	first, err := FromResource(r, client, &options)
-	if err != nil || !first.Accepted() && !o.Force {
+	if err != nil || !first.Accepted() && (!o.Force || first.Verdict == string(diag.NotApplicable)) {
 		return nil, first, err
 	}
 	// The verdict does not depend on health.
 	options.Check = nil
 	refs, err := s.Select(first.cla)
 	if err != nil {
-		return nil, nil, err
+		return nil, first, err
 	}
 	selection := map[selector.Ref]bool{}
 	for _, ref := range refs {
