@@ -10,6 +10,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -22,7 +23,8 @@ var (
 	removedName  = pattern(`(?m)^[^#"]*\b(disable_overprovisioning)\b\s*:\s*true`)
 )
 
-// readText reads text proto: a DiscoveryResponse, as in Envoy's .pb_text files, an assignment or a Cluster.
+// readText reads text proto: a DiscoveryResponse, as in Envoy's .pb_text files, an assignment, a Cluster, an Any or a
+// Resource.
 func (r *reader) readText() {
 	shape := r.opts.Shape
 	if shape == "" {
@@ -36,6 +38,10 @@ func (r *reader) readText() {
 		m = &discoveryv3.DeltaDiscoveryResponse{}
 	case ShapeCluster:
 		m = newCluster()
+	case ShapeAny:
+		m = &anypb.Any{}
+	case ShapeResource:
+		m = &discoveryv3.Resource{}
 	default:
 		m = NewAssignment(r.opts.APIVersion)
 	}
@@ -48,6 +54,10 @@ func (r *reader) readText() {
 		r.AddResponse(m)
 	case *discoveryv3.DeltaDiscoveryResponse:
 		r.addDelta(m)
+	case *anypb.Any:
+		r.Add(m, ShapeAny, nil)
+	case *discoveryv3.Resource:
+		r.addWrapper(m, ShapeResource, &Response{Count: 1, Names: []string{m.GetName()}}, true)
 	case *clusterv3.Cluster:
 		b, _ := proto.Marshal(m) // just decoded
 		r.addCluster(b, ShapeCluster, nil, 0)
@@ -61,6 +71,12 @@ func (r *reader) readText() {
 
 func (r *reader) recogniseText() Shape {
 	switch {
+	case regexp.MustCompile(`^(\s*#.*\n)*\s*\[[\w./]+\]`).Match(r.src):
+		return ShapeAny
+	case regexp.MustCompile(`(?m)^resource\b`).Match(r.src):
+		return ShapeResource
+	case regexp.MustCompile(`(?m)^(system_version_info\b|removed_resources\b|resources\s*:?\s*[{<]\s*(name|version|aliases|resource)\b)`).Match(r.src):
+		return ShapeDeltaResponse
 	case regexp.MustCompile(`(?m)^\s*(resources|version_info)\b`).Match(r.src), len(bytes.TrimSpace(r.src)) == 0:
 		return ShapeResponse
 	case regexp.MustCompile(`(?m)^\s*(load_assignment|connect_timeout|lb_policy)\b`).Match(r.src):
