@@ -109,7 +109,7 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	}
 	check.report(say)
 	sayClusters(say, tracker)
-	return errors.Join(fetchError(say, tracker, opts, o, err), check.failed())
+	return errors.Join(fetchError(say, tracker, opts, o, names, err), check.failed())
 }
 
 // fetched are the assignments that came, in the order of the names.
@@ -147,7 +147,7 @@ func sayClusters(say *remarks, t *xds.Tracker) {
 }
 
 // fetchError is the error that a fetch ends with: a failed connection, or names without an answer, each explained.
-func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions, err error) error {
+func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions, names []string, err error) error {
 	var failed *xds.StreamError
 	switch {
 	case errors.As(err, &failed):
@@ -164,7 +164,7 @@ func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions,
 		return nil
 	}
 	for _, s := range silences {
-		say.silence(s)
+		say.silence(s, names)
 	}
 	what := "clusters"
 	if silences[0].Name != "" {

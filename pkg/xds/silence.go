@@ -14,8 +14,28 @@ type Silence struct {
 	Asked string
 	Came  string
 	Cause string
-	Try   []string // arguments that change the command: "--service ads", "NAME NAME2"
+	Try   []Attempt
 }
+
+// Attempt is a change of the command that may help: another value of a flag, or no names when Flag is empty.
+type Attempt struct{ Flag, Value string }
+
+func (a Attempt) String() string {
+	if a.Flag == "" {
+		return "without names"
+	}
+	return "--" + a.Flag + " " + a.Value
+}
+
+// The attempts.
+var (
+	withoutNames = Attempt{}
+	byDelta      = Attempt{"transport", string(Delta)}
+	byEDS        = Attempt{"service", string(ServiceEDS)}
+	otherNode    = Attempt{"node-id", "ID"}
+	asSidecar    = Attempt{"as", "istio-sidecar"}
+	longer       = Attempt{"timeout", "60s"}
+)
 
 // Server is a kind of control plane, as far as it can be told.
 type Server string
@@ -122,14 +142,14 @@ func quoted(names []string) string {
 }
 
 // noClusters is the cause of silence after asking for all clusters.
-func (t *Tracker) noClusters(o Options, kind Server) (string, []string) {
+func (t *Tracker) noClusters(o Options, kind Server) (string, []Attempt) {
 	switch {
 	case kind == Istiod:
 		return istiodCause(o.Node.GetId())
 	case t.Responses == 0:
-		return unknownNode(o.Node.GetId()), []string{"--node-id ID"}
+		return unknownNode(o.Node.GetId()), []Attempt{otherNode}
 	}
-	return "the server answers, but not for clusters", []string{"NAME"}
+	return "the server answers, but not for clusters", nil
 }
 
 func unknownNode(id string) string {
@@ -140,37 +160,37 @@ func unknownNode(id string) string {
 }
 
 // noAssignment is the cause of silence about one name.
-func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []string) {
+func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []Attempt) {
 	ads := len(t.Methods) > 0 && strings.Contains(t.Methods[len(t.Methods)-1], "Aggregated")
 	switch {
 	case kind == Istiod && t.Responses == 0:
 		return istiodCause(o.Node.GetId())
 	case t.Responses == 0 && t.fixed != nil && o.Transport == SotW && ads:
 		return "go-control-plane in ADS mode answers only when every assignment that it has is asked for; or it has nothing for node id " + fmt.Sprintf("%q", o.Node.GetId()),
-			[]string{"without names, to ask for those of CDS", "--transport delta", "--node-id ID"}
+			[]Attempt{withoutNames, byDelta, otherNode}
 	case t.Responses == 0:
-		return unknownNode(o.Node.GetId()), []string{"--node-id ID"}
+		return unknownNode(o.Node.GetId()), []Attempt{otherNode}
 	case t.fixed == nil && t.EDSResponses == 0 && ads && o.Transport == SotW:
 		return "the clusters came but no assignment: a server that has just started may not have them yet, and go-control-plane in ADS mode " +
-			"stays silent while it has an assignment that no cluster asks for", []string{"--transport delta", "--service eds"}
+			"stays silent while it has an assignment that no cluster asks for", []Attempt{byDelta, byEDS}
 	case t.fixed == nil && t.EDSResponses == 0:
-		return "the clusters came but no assignment: the server may not have its endpoints yet", []string{"--timeout 60s"}
+		return "the clusters came but no assignment: the server may not have its endpoints yet", []Attempt{longer}
 	case t.EmptyEDS:
-		return fmt.Sprintf("the server does not have %q for this node", name), []string{"without names, to see which it has"}
+		return fmt.Sprintf("the server does not have %q for this node", name), []Attempt{withoutNames}
 	}
 	return fmt.Sprintf("the server has other assignments for this node, but not %q (the name is the service_name of the cluster, which may differ from its name)", name),
-		[]string{"without names, to see which it has"}
+		[]Attempt{withoutNames}
 }
 
 // istiodCause judges the node id as istiod parses it (pilot/pkg/model/context.go).
-func istiodCause(id string) (string, []string) {
+func istiodCause(id string) (string, []Attempt) {
 	parts := strings.Split(id, "~")
 	form := "<type>~<ip>~<pod>.<namespace>~<namespace>.svc.<domain>"
 	if len(parts) != 4 {
-		return fmt.Sprintf("istiod cannot parse node id %q: it must have the form %s", id, form), []string{"--as istio-sidecar"}
+		return fmt.Sprintf("istiod cannot parse node id %q: it must have the form %s", id, form), []Attempt{asSidecar}
 	}
 	return "istiod answers clusters for every proxy, but EDS only for names that are asked for; is it ready, and does the namespace in the node id match the credentials?",
-		[]string{"without names"}
+		[]Attempt{withoutNames}
 }
 
 // ExplainClose says what the end of a stream, or the failure to open one, means. hints are what to do about it.

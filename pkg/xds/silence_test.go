@@ -2,6 +2,7 @@ package xds
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func TestSilence(t *testing.T) {
 			if len(got) != 1 {
 				t.Fatalf("%d explanations, want 1: %+v", len(got), got)
 			}
-			if !strings.Contains(got[0].Cause, tt.cause) || !strings.Contains(strings.Join(got[0].Try, "; "), tt.try) {
+			if !strings.Contains(got[0].Cause, tt.cause) || !strings.Contains(fmt.Sprint(got[0].Try), tt.try) {
 				t.Errorf("explained as %+v, want cause %q and try %q", got[0], tt.cause, tt.try)
 			}
 		})
