@@ -89,6 +89,9 @@ func (e *Edited) step(load Load, pick func(*eds.Resource) bool, step Step) (matc
 			continue
 		}
 		patches, err := patchesOf(r.Node, &o.changes)
+		if o.Want.GetClusterName() != r.Assignment.GetClusterName() {
+			patches = append(patches, renameWrapper(r, o.Want.GetClusterName())...)
+		}
 		if err == nil {
 			err = p.add(r.Node.Document(), patches)
 		}

@@ -232,16 +232,3 @@ func (d *draft) changeDrop(at int, s DropSetting) {
 		d.changes.set(path.Field("denominator"), &literal{kind: enumLiteral, text: s.Percent.GetDenominator().String()})
 	}
 }
-
-// Rename gives the assignment another cluster_name.
-func Rename(name string) Verb {
-	return verbOf(func(d *draft) error {
-		if d.old.GetClusterName() == name {
-			return nil
-		}
-		d.Want.ClusterName = name
-		d.changes.set(diag.Path{{Name: "cluster_name"}}, str(name))
-		d.say("cluster_name %q -> %q", d.old.GetClusterName(), name)
-		return nil
-	})
-}

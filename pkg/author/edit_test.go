@@ -143,6 +143,21 @@ func TestEditBlock(t *testing.T) {
 	}
 }
 
+// TestRenameWrapped renames a resource together with its wrapper.
+func TestRenameWrapped(t *testing.T) {
+	t.Parallel()
+	const src = `{"resources": [{"name": "a", "version": "1", "resource": {"@type": "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment", "cluster_name": "a"}}]}`
+	for _, tt := range []struct{ name, src, want string }{
+		{"the same name", src, strings.ReplaceAll(src, `"a"`, `"b"`)},
+		{"another name", strings.Replace(src, `"a"`, `"c"`, 1), strings.ReplaceAll(strings.Replace(src, `"a"`, `"c"`, 1), `"a"`, `"b"`)},
+	} {
+		got, err := editText("a.json", tt.src, Rename("b"))
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
+		}
+	}
+}
+
 // lineDiff lists the lines that went and came, by the longest common subsequence.
 func lineDiff(a, b string) string {
 	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")

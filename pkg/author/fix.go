@@ -95,21 +95,22 @@ func (f *Fixed) candidates(want func(p diag.Problem) bool) []candidate {
 			continue
 		}
 		fx := newFixer(f.File, res)
-		problems := res.Problems
+		problems, own := res.Problems, len(res.Problems)
 		if c := res.Cluster; c != nil && !c.FromFlag && !clusters[c] {
 			clusters[c] = true
-			for _, p := range c.Problems {
-				p.Path = append(diag.Path{{Name: "cluster"}}, p.Path...)
-				problems = append(problems[:len(problems):len(problems)], p)
-			}
+			problems = slices.Concat(problems, c.Problems)
 		}
-		for _, p := range problems {
+		for i, p := range problems {
 			rule, ok := rules[p.Rule]
-			if !ok || !want(p) {
+			shown := p
+			if i >= own {
+				shown.Path = diag.Path{{Name: "cluster"}}.Join(p.Path)
+			}
+			if !ok || !want(shown) {
 				continue
 			}
 			c := candidate{AppliedFix: AppliedFix{p.Rule, p.Message, p.Span.Start.Line}, neutral: rule.neutral}
-			if patches, ok := fx.patchesFor(rule, p, f.Data); ok && !seen[c.AppliedFix] {
+			if patches, ok := fx.patchesFor(rule, p, i >= own, f.Data); ok && !seen[c.AppliedFix] {
 				seen[c.AppliedFix] = true
 				c.patches = patches
 				out = append(out, c)

@@ -24,12 +24,12 @@ func newFixer(file *eds.File, r *eds.Resource) *fixer {
 	return &fixer{file: file, resource: r, changers: map[document.Node]*changer{}}
 }
 
-// patchesFor asks a rule for its patches.
-func (f *fixer) patchesFor(rule FixRule, p diag.Problem, data []byte) ([]document.Patch, bool) {
+// patchesFor asks a rule for its patches. The paths of problems of a cluster start there.
+func (f *fixer) patchesFor(rule FixRule, p diag.Problem, inCluster bool, data []byte) ([]document.Patch, bool) {
 	f.raw = nil
 	root := f.resource.Node
-	if len(p.Path) > 0 && p.Path[0].Name == "cluster" {
-		root, p.Path = f.resource.Cluster.Node, p.Path[1:]
+	if inCluster {
+		root = f.resource.Cluster.Node
 	}
 	f.changer = nil
 	if root.IsValid() {

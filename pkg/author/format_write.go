@@ -87,12 +87,27 @@ func (l *layout) prepare(w *layoutWriter) {
 	if l.kind == document.Mapping && w.reorder {
 		slices.SortStableFunc(l.elements, func(a, b *element) int { return a.order - b.order })
 	}
+	if l.kind == document.Sequence && !w.json {
+		for _, e := range l.elements {
+			e.raiseComments()
+		}
+	}
 	if len(l.elements) > 0 && !l.oneLine { // no blank line at the top
 		first := l.elements[0]
 		for len(first.head) > 0 && first.head[0] == "" {
 			first.head = first.head[1:]
 		}
 	}
+}
+
+// raiseComments puts the comments above the first field of an item above the item, where they are read again.
+func (e *element) raiseComments() {
+	if e.value.kind != document.Mapping || len(e.value.elements) == 0 {
+		return
+	}
+	first := e.value.elements[0]
+	e.head = append(e.head, first.head...)
+	first.head = nil
 }
 
 // inline writes a layout on one line.
