@@ -64,8 +64,6 @@ func (p *Place) set(key, value string) (known bool, err error) {
 	return true, nil
 }
 
-func (p Place) isEmpty() bool { return p == Place{} }
-
 // matches tells whether a group is at the place, as far as that is said.
 func (p Place) matches(g *endpointv3.LocalityLbEndpoints) bool {
 	l := g.GetLocality()

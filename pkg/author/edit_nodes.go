@@ -3,8 +3,6 @@ package author
 import (
 	"strings"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
@@ -35,11 +33,6 @@ func itemsOf(n document.Node) []document.Node {
 		out = append(out, c)
 	}
 	return out
-}
-
-// names are the spellings of a field, snake_case first.
-func names(fd protoreflect.FieldDescriptor) []string {
-	return []string{string(fd.Name()), fd.JSONName()}
 }
 
 // pairOf finds an entry by any of the names: the last one, as for Envoy, and none under a key tagged !ignore.
@@ -85,7 +78,7 @@ func camelCase(snake string) string {
 	return strings.Join(words, "")
 }
 
-// isBlockIn tells whether a collection is written in block style.
+// isBlock tells whether a collection is written in block style.
 func isBlock(n document.Node) bool { return n.Style() == document.Block }
 
 // isFlow tells whether a node is a collection in flow style.

@@ -46,8 +46,8 @@ func styleOf(root document.Node) *style {
 
 // learned says which parts of a style are known.
 type learned struct {
-	nodes                        int
-	camel, step, dash, flow, any bool
+	nodes                   int
+	camel, step, dash, flow bool
 }
 
 func (s *style) learn(n document.Node, seen *learned, depth int) {
