@@ -41,12 +41,17 @@ func (v *validation) surround(resources []*eds.Resource, p *profile) {
 		if around == nil {
 			continue
 		}
-		cluster := *around.Cluster
-		cluster.FromFlag = true
-		r.Cluster, r.Bootstrap = &cluster, around.Bootstrap
-		if cluster.Message.GetLoadAssignment() != nil && p.source == "" {
-			r.Source = eds.FromCDS // it is judged in the place of the cluster's own
-		}
+		putInto(r, around, p)
+	}
+}
+
+// putInto gives a resource the cluster of another one, and what is around that.
+func putInto(r, around *eds.Resource, p *profile) {
+	cluster := *around.Cluster
+	cluster.FromFlag = true
+	r.Cluster, r.Bootstrap = &cluster, around.Bootstrap
+	if cluster.Message.GetLoadAssignment() != nil && p.source == "" {
+		r.Source = eds.FromCDS // it is judged in the place of the cluster's own
 	}
 }
 

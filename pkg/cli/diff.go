@@ -125,6 +125,7 @@ func (o *diffOptions) named(cmd *cobra.Command, sides [2][]simulated, args []str
 
 // diffPair compares two versions of one assignment and simulates both for each client.
 func diffPair(env *Env, o *diffOptions, pair diff.Pair, known map[*eds.Resource]*simulated) (render.DiffAssignment, error) {
+	lendCluster(pair, &o.profile)
 	a := render.DiffAssignment{Result: diff.Compare(pair)}
 	if a.Same() {
 		return a, nil
@@ -139,6 +140,18 @@ func diffPair(env *Env, o *diffOptions, pair diff.Pair, known map[*eds.Resource]
 		a.Findings = updateFindings(pair, known)
 	}
 	return a, nil
+}
+
+// lendCluster gives a side without a cluster that of the other side: a bootstrap compared with an EDS file, or a running
+// Envoy with a management server. Both are balanced alike then, and only the change moves traffic.
+func lendCluster(pair diff.Pair, p *profile) {
+	switch {
+	case pair.Old == nil || pair.New == nil:
+	case pair.Old.Cluster == nil && pair.New.Cluster != nil:
+		putInto(pair.Old, pair.New, p)
+	case pair.New.Cluster == nil && pair.Old.Cluster != nil:
+		putInto(pair.New, pair.Old, p)
+	}
 }
 
 // judged are the options to simulate a side; nil for a side that does not exist.

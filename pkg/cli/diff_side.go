@@ -64,6 +64,11 @@ func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*
 	flags := o.xdsFlags
 	var names []string
 	flags.server, names = splitSide(side)
+	if flags.server != "" { // else the bootstrap names it
+		if _, _, err := xds.ParseServer(flags.server); err != nil {
+			return nil, usagef("%s: value %q: %w", schemeXDS, redactURL(flags.server), err)
+		}
+	}
 	opts, _, err := flags.options(env)
 	if err != nil {
 		return nil, err
@@ -107,7 +112,7 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 	for _, a := range admin.Assignments {
 		out = append(out, a.Resource)
 	}
-	return out, missing(names, admin)
+	return out, missing(schemeAdmin+side, names, admin)
 }
 
 // recordingMark begins the first line of a recording.
@@ -158,6 +163,9 @@ func fromRecording(file string) ([]*eds.Resource, error) {
 
 // surroundLive gives live assignments what files get: the cluster of --cluster, a name for the side, and the profile.
 func surroundLive(cmd *cobra.Command, env *Env, o *diffOptions, live []*eds.Resource, arg string) ([]simulated, error) {
+	if len(live) == 0 {
+		return nil, fmt.Errorf("%s: there is no assignment", arg)
+	}
 	v, err := newValidation(cmd.Context(), env, o.asSimulate().validation(cmd))
 	if err != nil {
 		return nil, err
@@ -165,9 +173,7 @@ func surroundLive(cmd *cobra.Command, env *Env, o *diffOptions, live []*eds.Reso
 	v.surround(live, &o.profile)
 	var out []simulated
 	for _, r := range live {
-		if r.File == "" {
-			r.File = arg
-		}
+		r.File = arg
 		out = append(out, simulated{r, o.profile, v.judging(&o.profile, 1)})
 	}
 	return out, nil

@@ -41,11 +41,11 @@ func runFetchAdmin(cmd *cobra.Command, env *Env, o *fetchOptions, names []string
 	check := o.newChecker(env, &xds.Options{Dial: d})
 	check.judge(resources)
 	check.report(say)
-	return errors.Join(missing(names, admin), check.failed())
+	return errors.Join(missing("fetch", names, admin), check.failed())
 }
 
 // missing is the error for names that Envoy does not have.
-func missing(names []string, admin *xds.Admin) error {
+func missing(what string, names []string, admin *xds.Admin) error {
 	var absent []string
 	for _, n := range names {
 		found := false
@@ -59,7 +59,7 @@ func missing(names []string, admin *xds.Admin) error {
 	if len(absent) == 0 {
 		return nil
 	}
-	return errUnanswered(fmt.Errorf("fetch: Envoy has no active cluster for %s", quotedNames(absent)))
+	return errUnanswered(fmt.Errorf("%s: Envoy has no active cluster for %s", what, quotedNames(absent)))
 }
 
 // runFetchCSDS reads a gRPC client.
