@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -33,11 +34,24 @@ type streamKey struct {
 type stream struct {
 	watches map[string]*watch // open ones by type URL
 	asked   map[string]bool   // type URLs
-	// clusters are the tags of the clusters by service name as they were last sent on this stream, nil before that;
-	// queued those of a response that is on its way.
-	clusters, queued map[string]string
-	client           Client
-	sent             map[string]string // by type URL: version of the newest response
+	// clusters are the clusters by service name as they were last sent on this stream, nil before that; queued the tags
+	// of those in a response that is on its way.
+	clusters map[string]sentCluster
+	queued   map[string]string
+	// assignments are those that go with the clusters last sent, and queuedAssignments those of the response on its way:
+	// a client that has not been told yet that a cluster is gone waits for its assignment, and asks for no clusters
+	// meanwhile.
+	assignments, queuedAssignments *resources
+	sendings                       int // of clusters that were new or changed
+	client                         Client
+	sent                           map[string]string // by type URL: version of the newest response
+}
+
+// sentCluster is a cluster as it was sent on a stream. Every time it comes anew or changed it has another number: a cluster
+// that went and came back is a new one to Envoy, which wants its assignment again.
+type sentCluster struct {
+	tag    string
+	number int
 }
 
 // watch is a request that waits for something to say.
@@ -100,7 +114,7 @@ func (s *store) respond(st *stream, url string, w *watch) bool {
 	if ok {
 		delete(st.watches, url)
 		if url == clusterURL {
-			st.queued = s.types[url].services()
+			st.queued, st.queuedAssignments = s.types[url].services(), s.types[assignmentURL]
 		}
 	}
 	return ok
@@ -108,7 +122,16 @@ func (s *store) respond(st *stream, url string, w *watch) bool {
 
 // sentClusters is called when clusters have gone out on a stream: the assignments that must follow them are due now.
 func (s *store) sentClusters(st *stream) {
-	st.clusters = st.queued
+	now := make(map[string]sentCluster, len(st.queued))
+	for service, tag := range st.queued {
+		c, ok := st.clusters[service]
+		if !ok || c.tag != tag {
+			st.sendings++
+			c = sentCluster{tag, st.sendings}
+		}
+		now[service] = c
+	}
+	st.clusters, st.assignments = now, st.queuedAssignments
 	for _, url := range pushOrder[1:] {
 		if w := st.watches[url]; w != nil {
 			s.respond(st, url, w)
@@ -120,23 +143,33 @@ func (s *store) sentClusters(st *stream) {
 // sent on the stream, since Envoy drops the old one's endpoints with it.
 func (s *store) tag(st *stream, url, name string, e *entry) string {
 	if url == assignmentURL && st.clusters != nil {
-		return e.tag + "/" + st.clusters[name]
+		return e.tag + "/" + strconv.Itoa(st.clusters[name].number)
 	}
 	return e.tag
 }
 
+// lookup finds a resource as a stream is to see it; nil: it does not exist.
+func (s *store) lookup(st *stream, url, name string) *entry {
+	if e := s.types[url].entries[name]; e != nil || url != assignmentURL || st.assignments == nil {
+		return e
+	}
+	if _, ok := st.clusters[name]; !ok {
+		return nil
+	}
+	return st.assignments.entries[name]
+}
+
 // wanted are the names of a type that a subscription covers and that exist, sorted.
-func (s *store) wanted(url string, w *watch) []string {
-	r := s.types[url]
+func (s *store) wanted(st *stream, url string, w *watch) []string {
 	if w.sub.IsWildcard() {
 		if url == listenerURL {
 			return nil // Envoy refuses listeners for gRPC, and only Envoy asks for all
 		}
-		return r.names()
+		return s.types[url].names()
 	}
 	var out []string
 	for name := range w.sub.SubscribedResources() {
-		if r.entries[name] != nil {
+		if s.lookup(st, url, name) != nil {
 			out = append(out, name)
 		}
 	}
@@ -145,12 +178,12 @@ func (s *store) wanted(url string, w *watch) []string {
 }
 
 func (s *store) respondSotW(st *stream, url string, w *watch) bool {
-	names := s.wanted(url, w)
+	names := s.wanted(st, url, w)
 	had := w.sub.ReturnedResources()
 	now := make(map[string]string, len(names))
 	due := w.first && (w.sub.IsWildcard() || len(w.sub.SubscribedResources()) > 0)
 	for _, name := range names {
-		now[name] = s.tag(st, url, name, s.types[url].entries[name])
+		now[name] = s.tag(st, url, name, s.lookup(st, url, name))
 		if had[name] != now[name] {
 			due = true
 		}
@@ -161,16 +194,15 @@ func (s *store) respondSotW(st *stream, url string, w *watch) bool {
 	if !due {
 		return false
 	}
-	resp := s.response(url, names)
+	resp := s.response(st, url, names)
 	w.sotwOut <- &cache.PassthroughResponse{Request: w.sotw, DiscoveryResponse: resp, ReturnedResources: now}
 	return true
 }
 
-func (s *store) response(url string, names []string) *discoveryv3.DiscoveryResponse {
-	r := s.types[url]
-	resp := &discoveryv3.DiscoveryResponse{VersionInfo: r.version, TypeUrl: url, ControlPlane: identity(), Resources: make([]*anypb.Any, len(names))}
+func (s *store) response(st *stream, url string, names []string) *discoveryv3.DiscoveryResponse {
+	resp := &discoveryv3.DiscoveryResponse{VersionInfo: s.types[url].version, TypeUrl: url, ControlPlane: identity(), Resources: make([]*anypb.Any, len(names))}
 	for i, name := range names {
-		resp.Resources[i] = r.entries[name].any
+		resp.Resources[i] = s.lookup(st, url, name).any
 	}
 	return resp
 }
@@ -183,8 +215,8 @@ func (s *store) respondDelta(st *stream, url string, w *watch) bool {
 	had := w.sub.ReturnedResources()
 	resp := &discoveryv3.DeltaDiscoveryResponse{SystemVersionInfo: r.version, TypeUrl: url, ControlPlane: identity()}
 	now := map[string]string{}
-	for _, name := range s.wanted(url, w) {
-		e := r.entries[name]
+	for _, name := range s.wanted(st, url, w) {
+		e := s.lookup(st, url, name)
 		now[name] = s.tag(st, url, name, e)
 		known := had[name]
 		if w.first && url != assignmentURL && known == e.tag {
@@ -201,7 +233,7 @@ func (s *store) respondDelta(st *stream, url string, w *watch) bool {
 		}
 	}
 	for name := range w.sub.SubscribedResources() {
-		if r.entries[name] == nil {
+		if s.lookup(st, url, name) == nil {
 			now[name] = absent
 			if had[name] != absent || w.forced[name] {
 				gone[name] = true
@@ -276,5 +308,5 @@ func (s *store) Fetch(_ context.Context, req *cache.Request) (cache.Response, er
 		names = r.names()
 	}
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return r.entries[name] == nil })
-	return &cache.PassthroughResponse{Request: req, DiscoveryResponse: s.response(req.GetTypeUrl(), names)}, nil
+	return &cache.PassthroughResponse{Request: req, DiscoveryResponse: s.response(&stream{}, req.GetTypeUrl(), names)}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -217,6 +218,52 @@ func TestEnvoy(t *testing.T) {
 			}
 			if n := s.count(func(ev *Event) bool { return ev.Kind == Pushed }) - pushed; n > 6 {
 				t.Errorf("%d responses for one cluster: a loop", n)
+			}
+		})
+	}
+}
+
+// TestEnvoyConverges changes clusters and assignments at random, faster than Envoy can follow, and wants the last state
+// in Envoy before a fetch timeout could have helped.
+func TestEnvoyConverges(t *testing.T) {
+	for _, apiType := range []string{"GRPC", "DELTA_GRPC"} {
+		t.Run(apiType, func(t *testing.T) {
+			s := start(t, Options{}, assignment("a", "127.0.0.1"))
+			e := startEnvoy(t, s.addr, apiType)
+			e.until("the first endpoints", e.hasHosts("a", "127.0.0.1"))
+			rng := rand.New(rand.NewPCG(1, 2))
+			names := []string{"a", "b", "c", "d"}
+			for round := range 15 {
+				want := map[string]string{}
+				var list []Assignment
+				for range 1 + rng.IntN(5) { // changes that come before Envoy has answered the one before
+					list, want = nil, map[string]string{}
+					for _, name := range names {
+						if rng.IntN(4) == 0 {
+							continue
+						}
+						address := fmt.Sprintf("127.0.0.%d", 1+rng.IntN(5))
+						a := assignment(name, address)
+						a.Cluster = &clusterv3.Cluster{Name: name, ConnectTimeout: durationpb.New(time.Duration(1+rng.IntN(2)) * time.Second)}
+						list = append(list, a)
+						want[name] = address
+					}
+					if err := s.Set(list); err != nil {
+						t.Fatal(err)
+					}
+				}
+				took := e.until(fmt.Sprintf("round %d", round), func() bool {
+					for _, name := range names {
+						address, ok := want[name]
+						if hosts := e.hosts(name); ok != (hosts != nil) || ok && !slices.Equal(hosts, []string{address}) {
+							return false
+						}
+					}
+					return true
+				})
+				if took >= fetchTimeout {
+					t.Errorf("round %d took %v", round, took)
+				}
 			}
 		})
 	}
