@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
 	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
 	pickfirstv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/pick_first/v3"
 	ringhashv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/ring_hash/v3"
@@ -126,12 +127,6 @@ func grpcList(list *clusterv3.LoadBalancingPolicy, at diag.Path, depth int) (Pol
 
 const grpcConverting = "error converting LoadBalancingPolicy <dump> in response: <dump>: "
 
-// grpcCustom are the policies that a TypedStruct can name, by the names under which grpc-go registers them.
-var grpcCustom = map[string]string{
-	"round_robin": "round_robin", "pick_first": "pick_first", "ring_hash_experimental": "ring_hash",
-	"least_request_experimental": "least_request", "weighted_round_robin": "client_side_weighted_round_robin",
-}
-
 // grpcExtension converts one entry; ok is false when gRPC passes over it. It compares type URLs as text.
 func grpcExtension(config *anypb.Any, at diag.Path, depth int) (PolicyConfig, *Refusal, bool) {
 	url, _ := strings.CutPrefix(config.GetTypeUrl(), "type.googleapis.com/")
@@ -141,8 +136,8 @@ func grpcExtension(config *anypb.Any, at diag.Path, depth int) (PolicyConfig, *R
 	inner, message := policyConfig(config)
 	p := PolicyConfig{Name: policyTypes[inner].name, FromExtension: true, Path: at, ConfigPath: at}
 	if strings.HasSuffix(url, ".TypedStruct") {
-		p.Name = grpcCustom[strings.ToLower(inner)]
-		return p, nil, p.Name != ""
+		p, ok := grpcCustomPolicy(config, at)
+		return p, nil, ok
 	}
 	switch c := message.(type) {
 	case *wrrlocalityv3.WrrLocality:
@@ -169,10 +164,14 @@ func grpcExtension(config *anypb.Any, at diag.Path, depth int) (PolicyConfig, *R
 		if n := orDefault(p.ChoiceCount, 2); n < 2 {
 			p.refuse("cluster-constraint", at.Field("choice_count"), grpcInvalid(p.grpcJSON(), "least_request_experimental", fmt.Sprintf("least-request: lbConfig.choiceCount: %d, must be >= 2", n)))
 		}
+	case *wrrv3.ClientSideWeightedRoundRobin:
+		if penalty := c.GetErrorUtilizationPenalty(); penalty != nil && penalty.GetValue() < 0 {
+			p.refuse("cluster-constraint", at.Field("error_utilization_penalty"), grpcInvalid("<dump>", "weighted_round_robin", grpcNegativePenalty))
+		}
 	case *pickfirstv3.PickFirst:
 		p.Shuffle = c.GetShuffleAddressList()
 	default:
-		return p, nil, p.Name == "round_robin" || p.Name == "client_side_weighted_round_robin"
+		return p, nil, p.Name == "round_robin"
 	}
 	return p, nil, true
 }

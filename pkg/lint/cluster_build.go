@@ -38,11 +38,11 @@ const (
 const (
 	grpcStageName      = "00-a-name"
 	grpcStagePolicy    = "00-b-policy"    // lb_policy
-	grpcStageMatches   = "00-b-transport" // transport_socket_matches
+	grpcStageMatches   = "00-b-transport" // transport_socket_matches, transport_socket
+	grpcStageOutlier   = "00-b-u-outlier" // outlier_detection
 	grpcStageExtension = "00-c-extension" // load_balancing_policy
 	grpcStageLRS       = "00-c-lrs"
 	grpcStageType      = "00-c-type"
-	grpcStageDNS       = "00-cluster" // the address of a LOGICAL_DNS cluster
 )
 
 // clusterBuild reports what makes Envoy or gRPC refuse the cluster around the assignment.

@@ -17,7 +17,7 @@ func (b *build) byGRPC() {
 	for i := range g.Refusals {
 		b.grpcRefusal(&g.Refusals[i], hashOf(g))
 	}
-	b.grpcUnsupportedFields()
+	b.grpcFields()
 	factory, _ := eds.ClusterFactory(b.m)
 	switch custom := b.m.GetClusterType(); {
 	case custom == nil && b.kind == eds.TypeEDS:
@@ -65,28 +65,11 @@ func (b *build) grpcEDS() {
 	}
 }
 
-// grpcUnsupportedFields are fields that grpc-go refuses and Envoy reads.
-func (b *build) grpcUnsupportedFields() {
-	if len(b.m.GetTransportSocketMatches()) > 0 {
-		b.grpc(diag.Reject, grpcStageMatches, "cluster-constraint", inCluster("transport_socket_matches"), "gRPC takes no transport_socket_matches",
-			"unsupported transport_socket_matches field is non-empty: <dump>")
-	}
-	if lrs := b.m.GetLrsServer(); lrs != nil && lrs.GetSelf() == nil {
-		b.grpc(diag.Reject, grpcStageLRS, "cluster-constraint", inCluster("lrs_server"), "gRPC sends load reports to self only",
-			fmt.Sprintf("unsupported config_source_specifier %T in lrs_server field", lrs.GetConfigSourceSpecifier()))
-	}
-}
-
 // grpcIf records a refusal of a LOGICAL_DNS cluster, when gRPC knows the cluster as one.
 func (b *build) grpcIf(known bool, rule string, at diag.Path, message, says string) {
-	if !known {
-		return
+	if known {
+		b.grpc(diag.Reject, grpcStageType, rule, at, message, says)
 	}
-	stage := grpcStageType
-	if rule != "logical-dns-cardinality" {
-		stage = grpcStageDNS
-	}
-	b.grpc(diag.Reject, stage, rule, at, message, says)
 }
 
 // GRPCReads tells whether gRPC looks at the assignment at all: not at the load_assignment of an EDS or aggregate

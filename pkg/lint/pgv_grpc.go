@@ -64,8 +64,8 @@ func contains(path diag.Path, field string) bool {
 	return false
 }
 
-// grpcClusterConstraint is the same for a cluster: grpc-go looks at the name, and at choice_count under LEAST_REQUEST
-// (grpc-eds.md 11).
+// grpcClusterConstraint is the same for a cluster: grpc-go looks at the name, at choice_count under LEAST_REQUEST
+// (grpc-eds.md 11), and at outlier_detection.
 func grpcClusterConstraint(c *Context, path diag.Path) diag.Override {
 	m := c.Cluster.Message
 	reject, none := diag.Reject, diag.None
@@ -75,6 +75,9 @@ func grpcClusterConstraint(c *Context, path diag.Path) diag.Override {
 	case path.String() == "least_request_lb_config.choice_count" && m.GetLbPolicy() == clusterv3.Cluster_LEAST_REQUEST:
 		text := fmt.Sprintf("Cluster_LeastRequestLbConfig.ChoiceCount must be >= 2, got: %v", m.GetLeastRequestLbConfig().GetChoiceCount().GetValue())
 		return diag.Override{Effect: &reject, Message: text, Stage: grpcStagePolicy}
+	}
+	if field, says := grpcOutliers(m.GetOutlierDetection()); field != "" && path.String() == "outlier_detection."+field {
+		return diag.Override{Effect: &reject, Message: says, Stage: grpcStageOutlier}
 	}
 	return diag.Override{Effect: &none}
 }
