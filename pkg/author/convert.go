@@ -2,9 +2,11 @@ package author
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
@@ -191,6 +193,9 @@ func (c Conversion) collect(in []ConversionInput) (*batch, error) {
 	if len(envelopes) == 1 {
 		b.envelope(envelopes[0], in[0].File.Name)
 	}
+	slices.SortStableFunc(b.losses, func(x, y Loss) int {
+		return cmp.Or(strings.Compare(x.File, y.File), x.Span.Start.Line-y.Span.Start.Line, x.Span.Start.Column-y.Span.Start.Column)
+	})
 	return b, nil
 }
 

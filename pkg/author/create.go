@@ -114,7 +114,7 @@ func weighLocalities(cla *endpointv3.ClusterLoadAssignment, weights []LocalityWe
 			for _, g := range cla.GetEndpoints() {
 				have = append(have, localityText(g))
 			}
-			return fmt.Errorf("locality weight %q: no endpoint has that locality, there is %s", w.text, strings.Join(have, ", "))
+			return fmt.Errorf("locality weight %q: no endpoint has that locality, there is %s", w.text, strings.Join(have, "; "))
 		}
 	}
 	return nil

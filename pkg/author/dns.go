@@ -77,9 +77,13 @@ func (d *DNS) Hosts(ctx context.Context, target string) ([]*EndpointSpec, error)
 	if err != nil {
 		return nil, err
 	}
+	name := host
+	if _, err := netip.ParseAddr(host); err == nil {
+		name = ""
+	}
 	out := make([]*EndpointSpec, 0, len(found))
 	for _, ip := range found {
-		spec, err := specOf(net.JoinHostPort(ip.String(), port), host)
+		spec, err := specOf(net.JoinHostPort(ip.String(), port), name)
 		if err != nil {
 			return nil, err
 		}

@@ -129,19 +129,20 @@ func ReadSlices(texts []SliceText, o SliceOptions) (*Slices, error) {
 	return out, nil
 }
 
-func parseSlices(data []byte) ([]endpointSlice, error) {
-	var docs []*document.Document
+// sliceDocuments parses JSON, or YAML, of which JSON is a part.
+func sliceDocuments(data []byte) ([]*document.Document, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		doc, err := document.ParseJSON(data, document.Limits{})
-		if err != nil {
-			return nil, err
+		if doc, err := document.ParseJSON(data, document.Limits{}); err == nil {
+			return []*document.Document{doc}, nil
 		}
-		docs = append(docs, doc)
-	} else {
-		var err error
-		if docs, err = document.ParseYAML(data, document.Limits{}); err != nil {
-			return nil, err
-		}
+	}
+	return document.ParseYAML(data, document.Limits{})
+}
+
+func parseSlices(data []byte) ([]endpointSlice, error) {
+	docs, err := sliceDocuments(data)
+	if err != nil {
+		return nil, err
 	}
 	var out []endpointSlice
 	budget := maxTreeNodes
