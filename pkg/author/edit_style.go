@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/edsctl/edsctl/pkg/document"
 )
@@ -199,10 +200,15 @@ func indentAt(src []byte, at int) int {
 
 // plainWord is a text that every YAML reader takes as a string when it is not in quotes.
 var (
-	plainWord    = regexp.MustCompile(`^[A-Za-z_/]([A-Za-z0-9_./|:+=@~$()-]*[A-Za-z0-9_./|+=@~$()-])?$`)
-	plainAddress = regexp.MustCompile(`^[0-9]+(\.[0-9]+){3}(/[0-9]+)?$`)
-	plainSeconds = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?s$`)
+	plainWord    = pattern(`^[A-Za-z_/]([A-Za-z0-9_./|:+=@~$()-]*[A-Za-z0-9_./|+=@~$()-])?$`)
+	plainAddress = pattern(`^[0-9]+(\.[0-9]+){3}(/[0-9]+)?$`)
+	plainSeconds = pattern(`^[0-9]+(\.[0-9]+)?s$`)
 )
+
+// pattern compiles a regular expression when it is first asked for, so that other commands do not pay for it.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // isPlain tells whether a string needs no quotes in YAML, in block and flow style, whoever reads it.
 func isPlain(s string) bool {
@@ -210,7 +216,7 @@ func isPlain(s string) bool {
 	case "y", "n", "yes", "no", "on", "off", "true", "false", "null":
 		return false
 	}
-	return plainWord.MatchString(s) || plainAddress.MatchString(s) || plainSeconds.MatchString(s)
+	return plainWord().MatchString(s) || plainAddress().MatchString(s) || plainSeconds().MatchString(s)
 }
 
 // quoted writes a string in double quotes, as JSON and YAML both read it.

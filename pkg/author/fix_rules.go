@@ -188,7 +188,7 @@ func (f *fixer) hasComments(n document.Node) bool {
 func (f *fixer) duration(p diag.Problem) bool {
 	n, ok := f.scalarAt(p)
 	text, certain := strings.CutPrefix(p.Hint, "write ")
-	if !ok || !certain || n.Style() != document.Plain || !plainSeconds.MatchString(text) {
+	if !ok || !certain || n.Style() != document.Plain || !plainSeconds().MatchString(text) {
 		return false
 	}
 	if f.json {

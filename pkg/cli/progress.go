@@ -1,24 +1,29 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 )
 
-// progressAfter is how long a run may take before it shows its progress.
-const progressAfter = time.Second
+const (
+	progressAfter = time.Second            // how long a run may take before it shows its progress
+	progressEvery = 100 * time.Millisecond // how often the progress is drawn at most
+	barWidth      = 40                     // columns
+)
 
 // progress shows on a terminal how many files of a long run are done.
 type progress struct {
 	env   *Env
 	total int
+	end   func() bool
 
-	mu   sync.Mutex
-	done int
-	bar  *progressbar.ProgressBar // nil until it is worth showing
-	end  func() bool
+	mu    sync.Mutex
+	done  int
+	over  bool
+	shown int       // length of the line on the terminal, 0 until it is worth showing
+	drawn time.Time // when
 }
 
 // newProgress starts the wait for a run over total files; nil, on which everything may be called, when stderr is no terminal.
@@ -34,9 +39,16 @@ func newProgress(env *Env, total int) *progress {
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.bar = progressbar.NewOptions(p.total, progressbar.OptionSetWriter(p.env.Stderr), progressbar.OptionSetDescription("files"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
-	_ = p.bar.Add(p.done) // what cannot be shown is not worth an error
+	if !p.over { // it may end while this waits
+		p.draw()
+	}
+}
+
+// draw writes the line over the one before, which is never longer. What cannot be shown is not worth an error.
+func (p *progress) draw() {
+	line := fmt.Sprintf("files [%-*s] %d/%d", barWidth, strings.Repeat("=", barWidth*p.done/p.total), p.done, p.total)
+	fmt.Fprint(p.env.Stderr, "\r", line)
+	p.shown, p.drawn = len(line), time.Now()
 }
 
 func (p *progress) add() {
@@ -46,12 +58,12 @@ func (p *progress) add() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if p.bar != nil {
-		_ = p.bar.Add(1)
+	if p.shown > 0 && time.Since(p.drawn) >= progressEvery {
+		p.draw()
 	}
 }
 
-// finish takes the bar off the terminal.
+// finish takes the line off the terminal.
 func (p *progress) finish() {
 	if p == nil {
 		return
@@ -59,7 +71,8 @@ func (p *progress) finish() {
 	p.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Finish()
+	p.over = true
+	if p.shown > 0 {
+		fmt.Fprint(p.env.Stderr, "\r", strings.Repeat(" ", p.shown), "\r")
 	}
 }
