@@ -29,7 +29,7 @@ type direction struct {
 var directions = []direction{
 	{"cmd/edsctl", []string{"pkg/cli"}, "main only wires"},
 	{"pkg/api/...", []string{"pkg/api/..."}, "generated code stands alone"},
-	{"pkg/author", []string{"pkg/diag", "pkg/document", "pkg/eds", "pkg/selector"}, "an edit is checked by a function that cli passes in"},
+	{"pkg/author", []string{"pkg/api/...", "pkg/diag", "pkg/document", "pkg/eds", "pkg/selector"}, "convert knows the messages of all versions; an edit is checked by a function that cli passes in"},
 	{"pkg/cli", []string{"pkg/..."}, ""},
 	{"pkg/config", []string{"pkg/diag", "pkg/document"}, "settings are data; cli gives them a meaning"},
 	{"pkg/diag", nil, "the vocabulary of all others knows none of them"},
