@@ -17,8 +17,8 @@ var checks = []Entry{
 	{Rules: responseRules, Check: responseChecks},
 	{Rules: []string{"duration-invalid"}, Check: clusterDurations},
 	{Rules: clusterBuildRules, Check: clusterBuild},
-	{Rules: bootstrapRules, Check: bootstrapChecks},
 	{Rules: dropRules, Check: dropChecks},
+	{Rules: bootstrapRules, Check: bootstrapChecks}, // has the runtime limit of drops
 	{Rules: ledsRules, Check: ledsChecks},
 	{Rules: slices.Concat(endpointRules, trafficRules), Check: withGRPCDNS(endpointChecks)},
 	{Rules: localityRules, Check: localityChecks},
