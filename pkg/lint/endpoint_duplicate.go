@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"strconv"
@@ -61,14 +62,18 @@ func plain(a address) (uint64, bool) {
 	if a.kind != ipAddress || !a.ip.Addr().Is4() {
 		return 0, false
 	}
-	b := a.ip.Addr().As4()
-	return uint64(b[0])<<40 | uint64(b[1])<<32 | uint64(b[2])<<24 | uint64(b[3])<<16 | uint64(a.ip.Port()), true
+	return plainKey(a.ip.Addr(), a.ip.Port()), true
+}
+
+func plainKey(ip netip.Addr, port uint16) uint64 {
+	b := ip.As4()
+	return uint64(b[0])<<40 | uint64(b[1])<<32 | uint64(b[2])<<24 | uint64(b[3])<<16 | uint64(port)
 }
 
 // primary tells where the clients have seen the primary address of an endpoint before.
 func (s *seenAddresses) primary(a address, proto *corev3.Address, at place) (envoy, grpc sighting) {
 	key, ok := plain(a)
-	if !ok || isCut(proto) {
+	if !ok || !sameText(proto) {
 		return s.envoy(a, at), s.grpc(proto, at)
 	}
 	seen := s.v4[key]
@@ -86,9 +91,11 @@ func (s *seenAddresses) primary(a address, proto *corev3.Address, at place) (env
 	return envoy, grpc
 }
 
-// isCut tells whether Envoy reads only the part of an address before a NUL byte: then the text is more than the address.
-func isCut(a *corev3.Address) bool {
-	return strings.IndexByte(a.GetSocketAddress().GetAddress(), 0) >= 0
+// sameText tells whether the text of a plain address says no more than Envoy takes from it: Envoy reads what is before a
+// NUL byte, and 16 bits of the port.
+func sameText(a *corev3.Address) bool {
+	socket := a.GetSocketAddress()
+	return socket.GetPortValue() <= math.MaxUint16 && strings.IndexByte(socket.GetAddress(), 0) < 0
 }
 
 // sighting of an address before.
@@ -121,7 +128,19 @@ func (s *seenAddresses) grpc(a *corev3.Address, at place) sighting {
 	if !s.grpcTakes {
 		return sighting{}
 	}
-	return see(s.texts, textOf(a), at)
+	text := textOf(a)
+	ip, err := netip.ParseAddr(text.host)
+	if err != nil || !ip.Is4() || !sameText(a) {
+		return see(s.texts, text, at)
+	}
+	key := plainKey(ip, uint16(text.port))
+	seen := s.v4[key]
+	before := sighting{seen.grpc, seen.inGRPC}
+	if !seen.inGRPC {
+		seen.grpc, seen.inGRPC = at, true
+		s.v4[key] = seen
+	}
+	return before
 }
 
 // textOf is the text of an address: of what is no socket address an empty host and port 0.
@@ -154,17 +173,7 @@ func (s *seenAddresses) additional(a *corev3.Address, at place) sighting {
 	if !s.grpcTakes || s.onlyFirst {
 		return sighting{}
 	}
-	key, ok := plain(resolve(a))
-	if !ok || isCut(a) {
-		return s.grpc(a, at)
-	}
-	seen := s.v4[key]
-	before := sighting{seen.grpc, seen.inGRPC}
-	if !seen.inGRPC {
-		seen.grpc, seen.inGRPC = at, true
-		s.v4[key] = seen
-	}
-	return before
+	return s.grpc(a, at)
 }
 
 func (w *walk) duplicate(path diag.Path, a address, first place, envoy bool, text textAddress, grpc bool) {
