@@ -202,9 +202,13 @@ func (d *decoder) valueMessage(v value, md protoreflect.MessageDescriptor) {
 	case jsonBool:
 		d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
 	case jsonObject:
-		d.nested(5, func() { d.structMessage(v, fields.ByNumber(5).Message()) })
+		d.nested(5, func() {
+			d.step("struct_value", "google.protobuf.Struct", func() { d.structMessage(v, fields.ByNumber(5).Message()) })
+		})
 	case jsonArray:
-		d.nested(6, func() { d.listMessage(v, fields.ByNumber(6).Message()) })
+		d.nested(6, func() {
+			d.step("list_value", "google.protobuf.ListValue", func() { d.listMessage(v, fields.ByNumber(6).Message()) })
+		})
 	}
 	d.wireDepth--
 }

@@ -170,9 +170,18 @@ func (r *reader) readJSON() {
 	if lines, lerr := document.ParseJSONLines(r.src, r.opts.Limits); lerr == nil && len(lines) > 1 && r.opts.Format == AutoFormat {
 		r.file.Format = JSONLines
 		r.documents(lines)
-		return
+		if !r.readAsOne() {
+			return
+		}
+		*r.file = File{Name: r.file.Name, Format: JSON, Docs: r.file.Docs}
 	}
 	r.syntax(err, JSON)
+}
+
+// readAsOne tells whether Envoy would be given the file as it is, for one JSON document: it refuses a second one.
+func (r *reader) readAsOne() bool {
+	lines := r.suffix == ".jsonl" || r.suffix == ".ndjson"
+	return r.readByEnvoy() && r.name != "<stdin>" && r.depth == 0 && !lines && envoyParser(r.suffix) == JSON
 }
 
 func (r *reader) readJSONLines() {

@@ -2,6 +2,7 @@ package eds
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -20,6 +21,10 @@ func EnvoyPolicy(m *clusterv3.Cluster, version int) PolicyConfig {
 		p = envoyLegacy(m)
 	}
 	p.HealthyPanicThreshold = panicThreshold(m)
+	if t := p.HealthyPanicThreshold; t != nil && math.IsNaN(*t) { // passes the constraints (load_balancer_impl.cc, LoadBalancerBase)
+		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: clusterPath("common_lb_config.healthy_panic_threshold.value"), Late: true,
+			Message: "Value not in the range of 0..100 range."})
+	}
 	return p
 }
 

@@ -57,14 +57,15 @@ func (p *PolicyConfig) extensionSubset(c *subsetv3.Subset, version int) {
 // checkSelectors: SubsetSelector's constructor (subset_lb_config.cc).
 func (p *PolicyConfig) checkSelectors(at diag.Path) {
 	for i, s := range p.Subset.Selectors {
-		if s.Fallback != "KEYS_SUBSET" {
-			continue
-		}
 		refuse := func(says string) {
 			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: at.Field("subset_selectors").Index(i).Field("fallback_keys_subset"), Thrown: true, Message: says})
 		}
 		keys, fallback := sorted(s.Keys), sorted(s.FallbackKeys)
 		switch {
+		case s.Fallback != "KEYS_SUBSET":
+			if len(fallback) > 0 {
+				refuse("fallback_keys_subset can be set only for KEYS_SUBSET fallback_policy")
+			}
 		case len(fallback) == 0:
 			refuse("fallback_keys_subset cannot be empty")
 		case !includes(keys, fallback):

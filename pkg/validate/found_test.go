@@ -36,11 +36,45 @@ func TestFound(t *testing.T) {
 			message: "Cluster drop_overloads config has 2 categories. Envoy only support one.",
 		},
 		{
+			name: "the number of drops is read before their limit", file: "bootstrap.yaml",
+			text: "layered_runtime: {layers: [{name: a, static_layer: {load_balancing_policy: {drop_overload_limit: 101}}}]}\n" +
+				"static_resources: {clusters: [{name: v, type: STATIC, connect_timeout: 1s, load_assignment: {cluster_name: v, " +
+				"policy: {drop_overloads: [{category: a}, {category: b}]}}}]}\n",
+			kind: diag.Rejected, rule: "drop-overloads-multiple",
+			message: "Cluster drop_overloads config has 2 categories. Envoy only support one.",
+		},
+		{
 			name: "a crash is no refusal of a cluster by CDS", file: "cds.yaml",
 			text: "resources:\n- \"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster\n  name: v\n  type: STATIC\n  connect_timeout: 1s\n  load_assignment:\n" +
 				"    cluster_name: v\n    endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: 80}}, " +
 				"health_check_config: {port_value: 81, address: {pipe: {path: /p}}}}}]}]\n",
 			kind: diag.Crashes, rule: "health-check-port-over-non-ip-hc-address", message: "Caught Segmentation fault",
+		},
+		{
+			name: "a panic threshold that is no number", file: "bootstrap.yaml", text: found("common_lb_config: {healthy_panic_threshold: {value: NaN}}"),
+			kind: diag.Rejected, rule: "cluster-constraint", message: "Value not in the range of 0..100 range.",
+		},
+		{
+			name: "fallback keys of a selector that does not fall back to them", file: "bootstrap.yaml",
+			text: found("lb_subset_config: {subset_selectors: [{keys: [a, b], fallback_policy: ANY_ENDPOINT, fallback_keys_subset: [a]}]}"),
+			kind: diag.Rejected, rule: "cluster-constraint", message: "fallback_keys_subset can be set only for KEYS_SUBSET fallback_policy",
+		},
+		{
+			name: "no fallback keys", file: "bootstrap.yaml",
+			text: found("lb_subset_config: {subset_selectors: [{keys: [a, b], fallback_policy: ANY_ENDPOINT}]}"),
+			kind: diag.Accept,
+		},
+		{
+			name: "two JSON documents in one file", file: "bootstrap.json",
+			text: strings.Repeat(`{"static_resources": {"clusters": [{"name": "v", "load_assignment": {"cluster_name": "v"}}]}} `, 2),
+			kind: diag.Rejected, rule: "syntax", message: "Unable to parse JSON as proto (INVALID_ARGUMENT: extraneous characters after end of JSON object)",
+		},
+		{
+			name: "the path into nested lists of a Struct", file: "bootstrap.yaml",
+			text: found("load_assignment: {cluster_name: v, endpoints: [{metadata: {filter_metadata: {a: {b: " + strings.Repeat("[", 95) + strings.Repeat("]", 95) + "}}}}]}"),
+			kind: diag.Rejected, rule: "nesting-too-deep",
+			message: "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.config.bootstrap.v3.Bootstrap @ static_resources.clusters[0].load_assignment.endpoints[0]" +
+				".metadata.filter_metadata[0].<struct>[0].list_value.<list>[0].list_value.<list>[0]",
 		},
 	}
 	for _, tt := range tests {
@@ -57,4 +91,13 @@ func TestFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// found is a bootstrap with a cluster that has a field more.
+func found(field string) string {
+	text := "static_resources: {clusters: [{name: v, type: STATIC, connect_timeout: 1s, " + field
+	if !strings.HasPrefix(field, "load_assignment") {
+		text += ", load_assignment: {cluster_name: v}"
+	}
+	return text + "}]}\n"
 }
