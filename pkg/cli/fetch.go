@@ -82,6 +82,9 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	for _, n := range notes {
 		say.note(n)
 	}
+	if len(names) == 0 {
+		names = o.fixed
+	}
 	check := o.newChecker(env, &opts)
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 	defer cancel()

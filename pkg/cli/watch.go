@@ -23,6 +23,8 @@ type watchOptions struct {
 	output     string
 	verbose    int
 	record     string
+	admin      string
+	csds       string
 }
 
 func newWatchCmd(env *Env) *cobra.Command {
@@ -36,6 +38,7 @@ what changed, and which part of the traffic goes elsewhere because of it. Connec
 It runs until Ctrl-C, --for, --max-updates or --until end it, all with exit code 0.`,
 		Example: `  edsctl watch backend --server 127.0.0.1:18000 --plaintext
   edsctl watch --bootstrap envoy.yaml -o ndjson | jq .
+  edsctl watch --admin http://127.0.0.1:9901
   edsctl watch backend --server 127.0.0.1:18000 --plaintext --until 'size(endpoints) >= 3' --for 60s`,
 		GroupID: groupLive,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runWatch(cmd, env, &o, args) },
@@ -49,6 +52,8 @@ It runs until Ctrl-C, --for, --max-updates or --until end it, all with exit code
 	fs.CountVarP(&o.verbose, "verbose", "v", "tell what is sent and received; twice: whole messages")
 	fs.StringVar(&o.record, "record", "", "append every message to this file, for edsctl replay")
 	noEnv(fs, "record")
+	fs.StringVar(&o.admin, "admin", "", "watch a running Envoy through its admin interface at this URL or HOST:PORT, every --refresh-delay")
+	fs.StringVar(&o.csds, "csds", "", "watch a gRPC client through its client status service at HOST:PORT, every --refresh-delay")
 	outputVar(cmd, &o.output, render.WatchFormats())
 	return cmd
 }
@@ -58,22 +63,31 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 	if err != nil {
 		return err
 	}
-	opts, notes, err := o.options(env)
+	say := newRemarks(env, cmd, o.verbose)
+	client, opts, err := o.clientSource(env, names)
 	if err != nil {
 		return err
 	}
-	opts.Reconnect = true
-	say := newRemarks(env, cmd, o.verbose)
-	for _, n := range notes {
-		say.note(n)
+	if client == nil {
+		var notes []string
+		if opts, notes, err = o.options(env); err != nil {
+			return err
+		}
+		for _, n := range notes {
+			say.note(n)
+		}
+		if len(names) == 0 {
+			names = o.fixed
+		}
 	}
+	opts.Reconnect = true
 	recorder, err := openRecording(o.record, opts, names)
 	if err != nil {
 		return err
 	}
 	w := &watching{
 		say: say, check: o.newChecker(env, &opts), recorder: recorder, until: until, left: o.maxUpdates,
-		held: map[string]*heldAssignment{}, names: names, env: env, format: o.output,
+		held: map[string]*heldAssignment{}, names: names, env: env, format: o.output, live: client != nil,
 		options: render.Options{Color: useColor(cmd, env, env.Stdout)},
 	}
 	ctx := cmd.Context()
@@ -82,7 +96,11 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
-	err = xds.Watch(ctx, opts, names, w.event)
+	if client != nil {
+		err = pollClient(ctx, client, opts, o.refresh, w.event)
+	} else {
+		err = xds.Watch(ctx, opts, names, w.event)
+	}
 	err = errors.Join(w.writeErr, recorder.Close(), endOfWatch(opts, err))
 	if err != nil && cmd.Context().Err() != nil && w.writeErr == nil {
 		return nil
@@ -126,6 +144,7 @@ type watching struct {
 	followed []string                   // names that the clusters ask for
 	clusters string                     // version of CDS that was told last
 	down     bool                       // the connection is, and that was told
+	live     bool                       // a client is watched: it took what it has
 	env      *Env
 	format   string
 	options  render.Options
@@ -236,7 +255,7 @@ func (w *watching) update(ev *xds.Event, r *xds.Resource) (done bool) {
 	line := &render.WatchLine{
 		Event: "update", Time: ev.Time, Name: r.Name, Version: r.Version, First: old == nil, Change: &change, Report: w.check.newest(r.Name),
 	}
-	if w.check.refuses(r.Name) {
+	if !w.live && w.check.refuses(r.Name) {
 		line.Refused, change.Moved = w.check.client.String(), 0 // the client goes on with what it has
 	} else {
 		w.held[r.Name] = held

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,7 @@ type checker struct {
 	failOn  string
 	server  string
 	options validate.Options
+	least   diag.Severity // findings below it are not shown
 	reports map[string]validate.Report
 	order   []string
 }
@@ -201,10 +203,10 @@ func (c *checker) all() *render.Validation {
 // report writes the findings to standard error.
 func (c *checker) report(say *remarks) {
 	v := c.all()
-	if len(v.Findings) == 0 {
-		return
+	v.Findings = slices.DeleteFunc(v.Findings, func(f diag.Finding) bool { return f.Severity < c.least })
+	if len(v.Findings) > 0 {
+		say.findings(v)
 	}
-	say.findings(v)
 }
 
 // failed is the error for findings at or above the threshold.

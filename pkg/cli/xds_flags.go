@@ -35,6 +35,8 @@ type xdsFlags struct {
 	ack                                string
 
 	flags *pflag.FlagSet
+	// fixed are the names that a bootstrap without CDS asks for: those of its own clusters with EDS.
+	fixed []string
 }
 
 // nodeField is one --node-metadata.
@@ -125,6 +127,9 @@ func (f *xdsFlags) options(env *Env) (o xds.Options, notes []string, err error) 
 	}
 	if b.GRPC {
 		o.Client = diag.GRPC
+	}
+	if !b.HasCDS {
+		f.fixed = b.StaticEDS
 	}
 	var preset xds.Preset
 	if f.as != "" {

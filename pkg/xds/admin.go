@@ -33,6 +33,11 @@ type AdminAssignment struct {
 	Hosts    map[string]string // by address: what else is known of the host, such as "failed_active_hc"; empty ones left out
 }
 
+// IsEDS tells whether the cluster takes its endpoints from EDS, as far as the dump tells.
+func (a *AdminAssignment) IsEDS() bool {
+	return a.Resource.Cluster == nil || eds.ClusterType(a.Resource.Cluster.Message) == eds.TypeEDS
+}
+
 // adminClusters is /clusters?format=json as far as it is used (xds-protocol.md 11.2).
 type adminClusters struct {
 	Statuses []adminCluster `json:"cluster_statuses"`

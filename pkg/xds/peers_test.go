@@ -94,6 +94,48 @@ func snapshotCache(t *testing.T, ads bool) cache.SnapshotCache {
 	return c
 }
 
+// linearCache holds the assignments a and svc-b, for every node.
+func linearCache(*testing.T) cache.Cache {
+	return cache.NewLinearCache(resource.EndpointType, cache.WithInitialResources(map[string]types.Resource{
+		"a": cla("a", "127.0.0.1"), "svc-b": cla("svc-b", "127.0.0.2"),
+	}))
+}
+
+// TestFetchFromLinearCache asks for some of what a linear cache has, and for more than it has.
+func TestFetchFromLinearCache(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []Transport{SotW, Delta} {
+		o := testOptions(serveCache(t, linearCache(t)))
+		o.Transport = transport
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		tr, err := Fetch(ctx, o, []string{"nope", "svc-b"}, func(*Event) error { return nil })
+		cancel()
+		if diff := cmp.Diff(map[string]string{"nope": "unanswered", "svc-b": "127.0.0.2"}, summary(tr)); diff != "" || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v (-want +got):\n%s", transport, err, diff)
+		}
+	}
+}
+
+// TestNACKLoop refuses what a snapshot cache sends: it is sent again at once, and a fetch ends all the same.
+func TestNACKLoop(t *testing.T) {
+	t.Parallel()
+	o := testOptions(serveCache(t, snapshotCache(t, false)))
+	o.Service = ServiceEDS
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	responses := 0
+	tr, err := Fetch(ctx, o, []string{"a"}, func(ev *Event) error {
+		if ev.Kind == Received {
+			responses++
+			return errors.New("refused")
+		}
+		return nil
+	})
+	if err != nil || summary(tr)["a"] != "127.0.0.1" || responses != 1 {
+		t.Errorf("%v after %d responses, %v", summary(tr), responses, err)
+	}
+}
+
 func testOptions(addr string) Options {
 	return Options{Dial: Dial{Target: addr, Plaintext: true}, Node: &corev3.Node{Id: "n1", Cluster: "c"}, Ack: AckValid}
 }

@@ -220,6 +220,8 @@ func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
 		return "the server wants a client certificate that it knows", []string{"give it with --cert and --key"}
 	case has("error reading server preface", "connection reset", "broken pipe") && o.Dial.Plaintext:
 		return "the server closed the connection at once: it may want TLS", []string{"leave out --plaintext"}
+	case has("error reading server preface", "connection reset", "broken pipe"):
+		return "the server closed the connection at once: it may want a client certificate", []string{"give it with --cert and --key"}
 	case has("connection refused", "no such file or directory"):
 		return "nothing listens there", nil
 	case has("no such host", "produced zero addresses"):
