@@ -19,6 +19,7 @@ type Traffic struct {
 	OldMessage string   `json:"old_message,omitempty"`
 	NewMessage string   `json:"new_message,omitempty"`
 	Policy     string   `json:"policy"`
+	OldPolicy  string   `json:"old_policy,omitempty"` // where it is another one
 	Notes      []string `json:"notes,omitempty"`
 
 	Dropped     Shift           `json:"dropped"`
@@ -111,6 +112,14 @@ func (r *Result) traffic(client diag.Client, was, now *simulate.Result) Traffic 
 		Client: client.String(), OldVerdict: was.Verdict, NewVerdict: now.Verdict, OldMessage: was.Message, NewMessage: now.Message,
 		Policy: cmp.Or(now.Policy, was.Policy), Dropped: shift(was.Dropped, now.Dropped), Unavailable: shift(was.Unavailable, now.Unavailable),
 		Priorities: []PriorityShift{}, Localities: []LocalityShift{}, Endpoints: []EndpointShift{},
+	}
+	for _, note := range slices.Concat(was.Notes, now.Notes) {
+		if !slices.Contains(t.Notes, note) {
+			t.Notes = append(t.Notes, note)
+		}
+	}
+	if was.Policy != now.Policy {
+		t.OldPolicy = was.Policy
 	}
 	t.levels(was, now)
 	t.endpoints(r.shifts(was, now), r.changedAddresses())

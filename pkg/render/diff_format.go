@@ -135,6 +135,14 @@ func verdictShift(t *diff.Traffic) string {
 	return text
 }
 
+// policies are the policy, or that before and after.
+func policies(t *diff.Traffic) string {
+	if t.OldPolicy == "" {
+		return t.Policy
+	}
+	return t.OldPolicy + " -> " + t.Policy
+}
+
 // shiftRow is one line of the traffic table.
 type shiftRow struct {
 	name string

@@ -60,7 +60,7 @@ func markdownTraffic(b *bufio.Writer, t *diff.Traffic) {
 	}
 	rows, left := shiftRows(t, maxShifts)
 	if len(rows) > 0 {
-		fmt.Fprintf(b, "| %s, %s | before | after | points |\n|---|--:|--:|--:|\n", t.Client, t.Policy)
+		fmt.Fprintf(b, "| %s, %s | before | after | points |\n|---|--:|--:|--:|\n", t.Client, policies(t))
 		for _, r := range rows {
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", escapeMarkdown(r.name), percent(r.Before), percent(r.After), signed(r.Delta))
 		}
@@ -74,5 +74,8 @@ func markdownTraffic(b *bufio.Writer, t *diff.Traffic) {
 	}
 	if t.KeysMoved != nil {
 		fmt.Fprintf(b, "%s of the hash keys move to another endpoint.\n\n", percent(*t.KeysMoved))
+	}
+	for _, note := range t.Notes {
+		fmt.Fprintf(b, "Note: %s.\n\n", escapeMarkdown(note))
 	}
 }

@@ -53,7 +53,7 @@ func (t *diffWriter) assignment(a *DiffAssignment) {
 }
 
 func (t *diffWriter) traffic(s *diff.Traffic) {
-	t.printf("\ntraffic (%s, %s)\n", s.Client, s.Policy)
+	t.printf("\ntraffic (%s, %s)\n", s.Client, policies(s))
 	if shift := verdictShift(s); shift != "" {
 		t.wrapped("  ", printable(shift))
 	}
@@ -71,7 +71,13 @@ func (t *diffWriter) traffic(s *diff.Traffic) {
 	if s.KeysMoved != nil {
 		t.printf("  %s of the hash keys move to another endpoint\n", percent(*s.KeysMoved))
 	}
+	for _, note := range s.Notes {
+		t.wrapped("  note: ", printable(note))
+	}
 }
+
+// shiftNameWidth leaves room for the three columns of numbers within the page.
+const shiftNameWidth = 42
 
 func (t *diffWriter) shifts(rows []shiftRow) {
 	if len(rows) == 0 {
@@ -84,7 +90,7 @@ func (t *diffWriter) shifts(rows []shiftRow) {
 	style.Format.Header = text.FormatDefault
 	out.SetStyle(style)
 	out.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 1, WidthMax: nameWidth, WidthMaxEnforcer: text.WrapHard},
+		{Number: 1, WidthMax: shiftNameWidth, WidthMaxEnforcer: text.WrapHard},
 		{Number: 2, Align: text.AlignRight, AlignHeader: text.AlignRight},
 		{Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight},
 		{Number: 4, Align: text.AlignRight, AlignHeader: text.AlignRight},

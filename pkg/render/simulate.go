@@ -53,7 +53,7 @@ func percent(share float64) string {
 	switch {
 	case share > 0 && share < 0.00005:
 		return fmt.Sprintf("%.2g%%", share*100)
-	case share > 0.99995 && share < 1-1e-9: // closer to 1 is a sum of floating point numbers
+	case share > 0.99995 && share < 1-1e-12: // closer to 1 is a sum of floating point numbers
 		return ">99.99%"
 	}
 	return fmt.Sprintf("%.2f%%", share*100)

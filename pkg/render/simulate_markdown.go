@@ -33,22 +33,8 @@ func markdownGroup(b *bufio.Writer, columns []column, compared bool) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprint(b, "\n| | health | weight |")
-	for _, c := range columns {
-		title := c.title
-		if len(columns) == 1 {
-			title = "share"
-		}
-		fmt.Fprintf(b, " %s |", title)
-	}
-	if compared {
-		fmt.Fprint(b, " points |")
-	}
-	fmt.Fprint(b, "\n|---|---|--:|"+strings.Repeat("--:|", len(columns)))
-	if compared {
-		fmt.Fprint(b, "--:|")
-	}
-	fmt.Fprintln(b)
+	header := shareHeader(columns, compared)
+	fmt.Fprintf(b, "\n| %s |\n|---|---|%s\n", strings.Join(header, " | "), strings.Repeat("--:|", len(header)-2))
 	for _, row := range rows {
 		name := escapeMarkdown(row.name)
 		switch row.depth {
@@ -58,13 +44,36 @@ func markdownGroup(b *bufio.Writer, columns []column, compared bool) {
 			name = "*" + name + "*"
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |", name, row.health, row.weight)
-		for i, share := range row.shares {
-			fmt.Fprintf(b, " %s |", columns[i].cell(share))
-		}
-		if compared {
-			fmt.Fprintf(b, " %s |", points(row.shares[1]-row.shares[0]))
+		for _, cell := range shareCells(columns, row, compared) {
+			fmt.Fprintf(b, " %s |", cell)
 		}
 		fmt.Fprintln(b)
+	}
+	for i, c := range columns {
+		if !compared || i > 0 {
+			markdownKeys(b, c.result, beforeOf(columns, compared), len(columns) > 1 && !compared)
+			markdownSteps(b, c.result, len(columns) > 1 && !compared)
+		}
+	}
+}
+
+func markdownKeys(b *bufio.Writer, r, before *simulate.Result, named bool) {
+	if len(r.Keys) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n| key%s | hash | endpoint |\n|---|--:|---|\n", of(r, named))
+	for i, k := range r.Keys {
+		fmt.Fprintf(b, "| %s | %d | %s |\n", escapeMarkdown(k.Key), k.Hash, escapeMarkdown(keyWay(r, before, i)))
+	}
+}
+
+func markdownSteps(b *bufio.Writer, r *simulate.Result, named bool) {
+	if len(r.Steps) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nComputation%s:\n\n", of(r, named))
+	for i, s := range r.Steps {
+		fmt.Fprintf(b, "%d. %s: %s\n", i+1, s.Stage, escapeMarkdown(s.Text))
 	}
 }
 
@@ -73,7 +82,17 @@ func markdownHead(b *bufio.Writer, r *simulate.Result) {
 	if r.Message != "" {
 		fmt.Fprintf(b, " (%s)", escapeMarkdown(r.Message))
 	}
-	fmt.Fprintf(b, ", dropped %s, unavailable %s\n", percent(r.Dropped), percent(r.Unavailable))
+	fmt.Fprintf(b, ", dropped %s, unavailable %s", percent(r.Dropped), percent(r.Unavailable))
+	if r.RPS > 0 {
+		fmt.Fprintf(b, " (%.4g and %.4g of %.4g requests/s)", r.Dropped*r.RPS, r.Unavailable*r.RPS, r.RPS)
+	}
+	fmt.Fprintln(b)
+	for _, d := range r.Drops {
+		fmt.Fprintf(b, "  - drop %s: %s of all requests (configured %s)\n", escapeMarkdown(d.Category), percent(d.Share), percent(d.Configured))
+	}
+	if s := r.Sample; s != nil {
+		fmt.Fprintf(b, "  - %d seeded requests (seed %d): %d dropped, %d unavailable\n", s.Requests, s.Seed, s.Dropped, s.Unavailable)
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(b, "  - %s\n", escapeMarkdown(note))
 	}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,11 +13,11 @@ import (
 	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
-// Widths of the table, which fits 80 columns.
+// Widths of the table, which fits 80 columns: names that do not fit are broken.
 const (
-	pageWidth = 80
-	nameWidth = 42
-	barWidth  = 10
+	pageWidth      = 80
+	leastNameWidth = 20
+	barWidth       = 10
 )
 
 // simulationTable writes for people: what holds for the assignment, then its shares by priority and locality.
@@ -54,7 +55,7 @@ func (t *simulationWriter) group(columns []column, compared bool) {
 	}
 	for i, c := range columns {
 		if !compared || i > 0 {
-			t.keys(c.result, len(columns) > 1 && !compared)
+			t.keys(c.result, beforeOf(columns, compared), len(columns) > 1 && !compared)
 			t.steps(c.result, len(columns) > 1 && !compared)
 		}
 	}
@@ -77,6 +78,14 @@ func where(r *simulate.Result) string {
 		place += fmt.Sprintf(" (%s cluster %s)", r.Cluster.Type, r.Cluster.Name)
 	}
 	return place
+}
+
+// beforeOf is the state before the what-ifs, if it is compared with.
+func beforeOf(columns []column, compared bool) *simulate.Result {
+	if !compared {
+		return nil
+	}
+	return columns[0].result
 }
 
 // head says what holds for all endpoints.
@@ -163,7 +172,7 @@ func (t *simulationWriter) wrapped(prefix, s string) {
 	}
 }
 
-// table writes the tree. One column of shares leaves room for bars, rates or samples; several are set side by side.
+// table writes the tree. One column of shares leaves room for bars; rates and samples are those of the last column.
 func (t *simulationWriter) table(columns []column, rows []shareRow, compared bool) {
 	out := table.NewWriter()
 	style := table.StyleDefault
@@ -171,74 +180,123 @@ func (t *simulationWriter) table(columns []column, rows []shareRow, compared boo
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
 	style.Format.Header = text.FormatDefault
 	out.SetStyle(style)
-	single := columns[0].result
-	plain := len(columns) == 1
-	header := table.Row{"endpoint", "health", "weight"}
-	for _, c := range columns {
-		if plain {
-			header = append(header, "share")
-			continue
+	header := table.Row{}
+	for _, title := range shareHeader(columns, compared) {
+		header = append(header, title)
+	}
+	header[0] = "endpoint"
+	last := columns[len(columns)-1].result
+	bars := t.bars && len(columns) == 1 && last.RPS == 0 && last.Sample == nil
+	cells := make([]table.Row, len(rows))
+	room := pageWidth
+	for i, row := range rows {
+		cells[i] = t.cells(columns, row, compared, bars)
+	}
+	for i := 1; i < len(header); i++ {
+		width := text.StringWidthWithoutEscSequences(fmt.Sprint(header[i]))
+		for _, c := range cells {
+			width = max(width, text.StringWidthWithoutEscSequences(fmt.Sprint(c[i])))
 		}
-		header = append(header, c.title)
+		room -= width + 2
 	}
-	if compared {
-		header = append(header, "points")
+	if bars {
+		room -= barWidth + 2
 	}
-	rated, sampled := plain && single.RPS > 0, plain && single.Sample != nil
-	if rated {
-		header = append(header, "requests/s")
+	for i, row := range rows {
+		name := wrapName(printable(row.name), 2*row.depth, max(room-2, leastNameWidth))
+		if row.depth == 0 {
+			name = t.paint(name, bold)
+		}
+		cells[i][0] = name
+		out.AppendRow(cells[i])
 	}
-	if sampled {
-		header = append(header, "sampled")
-	}
-	bars := plain && t.bars && !rated && !sampled
 	out.AppendHeader(header)
-	right := make([]table.ColumnConfig, 0, len(header))
+	configs := make([]table.ColumnConfig, 0, len(header)+1)
 	for i := range header {
 		c := table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight}
 		if i < 2 {
 			c.Align, c.AlignHeader = text.AlignLeft, text.AlignLeft
 		}
-		if i == 0 {
-			c.WidthMax, c.WidthMaxEnforcer = nameWidth, text.WrapHard
-		}
-		right = append(right, c)
+		configs = append(configs, c)
 	}
 	if bars {
-		right = append(right, table.ColumnConfig{Number: len(header) + 1, Align: text.AlignLeft})
+		configs = append(configs, table.ColumnConfig{Number: len(header) + 1, Align: text.AlignLeft})
 	}
-	out.SetColumnConfigs(right)
-	for _, row := range rows {
-		out.AppendRow(t.cells(columns, row, compared, rated, sampled, bars))
-	}
+	out.SetColumnConfigs(configs)
 	for _, line := range strings.Split(out.Render(), "\n") {
 		t.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
-func (t *simulationWriter) cells(columns []column, row shareRow, compared, rated, sampled, bars bool) table.Row {
-	name := strings.Repeat("  ", row.depth) + printable(row.name)
-	if row.depth == 0 {
-		name = t.paint(name, bold)
-	}
-	cells := table.Row{name, row.health, row.weight}
-	for i, share := range row.shares {
-		shown := columns[i].cell(share)
-		if share == 0 {
-			shown = t.paint(shown, dim)
+// wrapName breaks a name that is wider than the column, each line indented by its depth in the tree.
+func wrapName(name string, indent, width int) string {
+	prefix := strings.Repeat(" ", indent)
+	return prefix + strings.ReplaceAll(text.WrapHard(name, width-indent), "\n", "\n"+prefix)
+}
+
+// shareHeader are the titles of the columns of a row; the first is empty.
+func shareHeader(columns []column, compared bool) []string {
+	header := []string{"", "health", "weight"}
+	for _, c := range columns {
+		if len(columns) == 1 {
+			header = append(header, "share")
+			continue
 		}
-		cells = append(cells, shown)
+		header = append(header, c.title)
 	}
-	if compared {
+	last := columns[len(columns)-1].result
+	if compared && pointed(last) {
+		header = append(header, "points")
+	}
+	if last.RPS > 0 {
+		header = append(header, "requests/s")
+	}
+	if last.Sample != nil {
+		header = append(header, "sampled")
+	}
+	return header
+}
+
+// shareCells are the cells of a row from the first share on, as in shareHeader.
+func shareCells(columns []column, row shareRow, compared bool) []string {
+	var cells []string
+	for i, share := range row.shares {
+		cells = append(cells, columns[i].cell(share))
+	}
+	last := len(columns) - 1
+	r := columns[last].result
+	if compared && pointed(r) {
 		cells = append(cells, points(row.shares[1]-row.shares[0]))
 	}
-	if rated {
-		cells = append(cells, fmt.Sprintf("%.4g", row.shares[0]*columns[0].result.RPS))
+	if r.RPS > 0 {
+		cells = append(cells, fmt.Sprintf("%.4g", row.shares[last]*r.RPS))
 	}
-	if sampled {
-		cell := ""
-		if e := row.endpoint; e != nil && e.Sampled != nil {
-			cell = fmt.Sprintf("%s ±%s", percent(e.SampledShare), strings.TrimSuffix(percent(e.StandardError), "%"))
+	if r.Sample != nil {
+		cells = append(cells, sampledCell(row.endpoint, compared))
+	}
+	return cells
+}
+
+// pointed tells whether there is room for the difference between before and after.
+func pointed(r *simulate.Result) bool { return r.RPS == 0 && r.Sample == nil }
+
+// sampledCell is the sampled share of an endpoint, with its standard error where there is room; empty for what is none.
+func sampledCell(e *simulate.Endpoint, narrow bool) string {
+	switch {
+	case e == nil || e.Sampled == nil:
+		return ""
+	case narrow:
+		return percent(e.SampledShare)
+	}
+	return fmt.Sprintf("%s ±%s", percent(e.SampledShare), strings.TrimSuffix(percent(e.StandardError), "%"))
+}
+
+// cells are those of a row but for its name.
+func (t *simulationWriter) cells(columns []column, row shareRow, compared, bars bool) table.Row {
+	cells := table.Row{"", row.health, row.weight}
+	for i, cell := range shareCells(columns, row, compared) {
+		if i < len(row.shares) && row.shares[i] == 0 {
+			cell = t.paint(cell, dim)
 		}
 		cells = append(cells, cell)
 	}
@@ -248,19 +306,24 @@ func (t *simulationWriter) cells(columns []column, row shareRow, compared, rated
 	return cells
 }
 
-// keys shows where the hash keys go.
-func (t *simulationWriter) keys(r *simulate.Result, named bool) {
+// keys shows where the hash keys go, and where they went before.
+func (t *simulationWriter) keys(r, before *simulate.Result, named bool) {
 	if len(r.Keys) == 0 {
 		return
 	}
 	t.printf("\nkeys%s\n", of(r, named))
-	for _, k := range r.Keys {
-		address := k.Address
-		if address == "" {
-			address = "no endpoint"
-		}
-		t.printf("  %-24s %20d  %s\n", printable(k.Key), k.Hash, printable(address))
+	for i, k := range r.Keys {
+		t.printf("  %-24s %20d  %s\n", printable(k.Key), k.Hash, printable(keyWay(r, before, i)))
 	}
+}
+
+// keyWay is the endpoint of a hash key, with that of the state before where it is another one.
+func keyWay(r, before *simulate.Result, i int) string {
+	way := cmp.Or(r.Keys[i].Address, "no endpoint")
+	if before == nil || !before.HasPick() || i >= len(before.Keys) || before.Keys[i].Address == r.Keys[i].Address {
+		return way
+	}
+	return cmp.Or(before.Keys[i].Address, "no endpoint") + " -> " + way
 }
 
 // steps shows the computation.

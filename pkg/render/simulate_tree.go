@@ -129,7 +129,8 @@ func (s *Simulation) columnGroups() [][]column {
 			groups = append(groups, []column{newColumn("before", s.Before[i]), newColumn("after", r)})
 			continue
 		}
-		if last := len(groups) - 1; last >= 0 {
+		// Rates and samples take the room of other clients.
+		if last := len(groups) - 1; last >= 0 && r.RPS == 0 && r.Sample == nil {
 			if first := groups[last][0].result; len(groups[last]) == 1 && first.Client != r.Client && first.Name == r.Name && first.File == r.File && first.Line == r.Line {
 				groups[last] = append(groups[last], newColumn(r.Client, r))
 				continue
