@@ -83,7 +83,7 @@ func (e *envoy) driveFile(dir string, c *testCase) error {
 	if err := os.Rename(next, filepath.Join(dir, name, "eds."+c.extension)); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
 		if !e.pause(time.Millisecond) {
 			c.observed = e.crash()
 			return nil
@@ -109,7 +109,7 @@ func (e *envoy) driveFile(dir string, c *testCase) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("envoy did not read the file within 5 s")
+	return fmt.Errorf("envoy did not read the file within 30 s")
 }
 
 // fileMessage is the reason in the log of a file that was refused.
