@@ -219,7 +219,8 @@ func (b *Bootstrap) readSource(source tree, clusters []tree) {
 	}
 	b.NodeOnce, _ = source.get("set_node_on_first_message_only").(bool)
 	name := source.text("cluster_names", "0")
-	for _, g := range source.list("grpc_services") {
+	if services := source.list("grpc_services"); len(services) > 0 {
+		g := services[0]
 		for _, h := range g.list("initial_metadata") {
 			b.Headers = append(b.Headers, Header{h.text("key"), h.text("value")})
 		}
@@ -227,9 +228,7 @@ func (b *Bootstrap) readSource(source tree, clusters []tree) {
 			b.googleGRPC(uri, g.object("google_grpc"))
 			return
 		}
-		name = g.text("envoy_grpc", "cluster_name")
-		b.Authority = g.text("envoy_grpc", "authority")
-		break
+		name, b.Authority = g.text("envoy_grpc", "cluster_name"), g.text("envoy_grpc", "authority")
 	}
 	for _, c := range clusters {
 		if c.text("name") == name {

@@ -104,9 +104,3 @@ func apiSource(s *corev3.ApiConfigSource) string {
 }
 
 func isXDSTP(name string) bool { return len(name) >= 6 && name[:6] == "xdstp:" }
-
-// wantsADS tells whether a cluster's endpoints come over the same stream as the cluster.
-func (c *Cluster) wantsADS() bool {
-	cfg := c.Message.GetEdsClusterConfig().GetEdsConfig()
-	return cfg.GetAds() != nil || cfg.GetSelf() != nil
-}
