@@ -240,3 +240,16 @@ func EncodeMessages(format eds.Format, list ...proto.Message) ([]byte, error) {
 	}
 	return encode(format, out)
 }
+
+// EncodeList writes messages as one YAML or JSON list, also when there is just one.
+func EncodeList(format eds.Format, list ...proto.Message) ([]byte, error) {
+	all := &literal{kind: listLiteral}
+	for _, m := range list {
+		v, err := messageOf(m)
+		if err != nil {
+			return nil, err
+		}
+		all.vals = append(all.vals, v)
+	}
+	return encodeValues(format, []*literal{all})
+}

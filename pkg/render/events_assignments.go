@@ -1,9 +1,7 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,12 +10,10 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
-	"sigs.k8s.io/yaml"
 
+	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/eds"
 )
 
@@ -39,80 +35,53 @@ func AssignmentFormats() []string { return []string{"yaml", "json", "textpb", "p
 // version are written as an Any, which tells theirs.
 func Assignments(w io.Writer, format string, list []Assignment, o Options) error {
 	switch format {
-	case "yaml":
-		return assignmentsYAML(w, list)
-	case "json":
-		return assignmentsJSON(w, list)
+	case "yaml", "json":
+		return assignmentsText(w, eds.Format(format), list)
 	case "textpb", "pb":
-		return assignmentsProto(w, format, list)
+		return assignmentsProto(w, eds.Format(format), list)
 	case "table":
 		return assignmentsTable(w, list, o)
 	}
 	return fmt.Errorf("unknown output format %q: must be one of %s", format, strings.Join(AssignmentFormats(), ", "))
 }
 
-// asJSON is an assignment as JSON with the names of the proto fields.
-func (a *Assignment) asJSON() ([]byte, error) {
-	var m proto.Message = a.Resource.Original
-	if a.Resource.APIVersion != eds.V3 {
-		value, err := proto.Marshal(m)
-		if err != nil {
-			return nil, fmt.Errorf("write %q: %w", a.Name, err)
-		}
-		m = &anypb.Any{TypeUrl: a.TypeURL, Value: value}
+// asMessage is what is written of an assignment: itself, or an Any that tells its API version.
+func (a *Assignment) asMessage() (proto.Message, error) {
+	m := a.Resource.Original
+	if a.Resource.APIVersion == eds.V3 {
+		return m, nil
 	}
-	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	value, err := proto.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("write %q as JSON: %w", a.Name, err)
+		return nil, fmt.Errorf("write %q: %w", a.Name, err)
 	}
-	return data, nil
+	return &anypb.Any{TypeUrl: a.TypeURL, Value: value}, nil
 }
 
-func assignmentsYAML(w io.Writer, list []Assignment) error {
+// assignmentsText writes YAML documents or a JSON list.
+func assignmentsText(w io.Writer, format eds.Format, list []Assignment) error {
+	messages := make([]proto.Message, len(list))
 	for i := range list {
-		data, err := list[i].asJSON()
-		if err != nil {
-			return err
-		}
-		if data, err = yaml.JSONToYAML(data); err != nil {
-			return fmt.Errorf("write %q as YAML: %w", list[i].Name, err)
-		}
-		if i > 0 {
-			data = append([]byte("---\n"), data...)
-		}
-		if _, err := w.Write(data); err != nil {
+		var err error
+		if messages[i], err = list[i].asMessage(); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func assignmentsJSON(w io.Writer, list []Assignment) error {
-	var out bytes.Buffer
-	out.WriteByte('[')
-	for i := range list {
-		data, err := list[i].asJSON()
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.Write(data)
+	write := author.EncodeMessages
+	if format == eds.JSON {
+		write = author.EncodeList
 	}
-	out.WriteByte(']')
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, out.Bytes(), "", "  "); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
+	data, err := write(format, messages...)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", format, err)
 	}
-	pretty.WriteByte('\n')
-	_, err := pretty.WriteTo(w)
+	_, err = w.Write(data)
 	return err
 }
 
 // assignmentsProto writes one message: the assignment when there is just one, else a delta response, whose resources
 // are judged each by its own.
-func assignmentsProto(w io.Writer, format string, list []Assignment) error {
+func assignmentsProto(w io.Writer, format eds.Format, list []Assignment) error {
 	var m proto.Message
 	if len(list) == 1 && list[0].Resource.APIVersion == eds.V3 {
 		m = list[0].Resource.Original
@@ -130,33 +99,12 @@ func assignmentsProto(w io.Writer, format string, list []Assignment) error {
 		}
 		m = response
 	}
-	var data []byte
-	var err error
-	if format == "pb" {
-		data, err = proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	} else {
-		data, err = prototext.MarshalOptions{Multiline: true}.Marshal(m)
-		data = stableText(data)
-	}
+	data, err := author.EncodeMessages(format, m)
 	if err != nil {
-		return fmt.Errorf("write protobuf: %w", err)
+		return fmt.Errorf("write %s: %w", format, err)
 	}
 	_, err = w.Write(data)
 	return err
-}
-
-// stableText takes out the random second blank that prototext puts after colons, so that the same input gives the same
-// bytes. Strings are quoted: a colon in one is never the first of its line.
-func stableText(data []byte) []byte {
-	lines := strings.Split(string(data), "\n")
-	for i, line := range lines {
-		body := strings.TrimLeft(line, " ")
-		indent := line[:len(line)-len(body)]
-		if name, value, ok := strings.Cut(body, ":"); ok && !strings.ContainsAny(name, "\"'[ ") {
-			lines[i] = indent + name + ": " + strings.TrimLeft(value, " ")
-		}
-	}
-	return []byte(strings.Join(lines, "\n"))
 }
 
 func assignmentsTable(w io.Writer, list []Assignment, o Options) error {
