@@ -50,3 +50,13 @@ func BenchmarkLoad(b *testing.B) {
 		load(src)
 	}
 }
+
+func BenchmarkFormat(b *testing.B) {
+	src := []byte(largeAssignment(100_000))
+	load := loadText("large.yaml")
+	for b.Loop() {
+		if _, err := Format(src, load(src), load); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

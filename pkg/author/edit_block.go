@@ -60,13 +60,13 @@ func (p *patcher) endOfLines(n document.Node) int {
 	if end > start && isBreak(p.src[end-1]) { // a block scalar
 		return end
 	}
-	return lineEnd(p.src, end)
+	return p.lineEnd(end)
 }
 
 // headComments is where the comment lines begin that stand directly above a line, at the column of its text.
 func (p *patcher) headComments(line, column int) int {
 	for line > 0 {
-		above := lineStart(p.src, p.beforeBreak(line))
+		above := p.lineStart(p.beforeBreak(line))
 		if above >= line {
 			return line
 		}
@@ -84,7 +84,7 @@ func (p *patcher) headComments(line, column int) int {
 // it, such as the dash of a list item.
 func (p *patcher) keyPlace(k document.Node) (line, column int, first bool) {
 	start, _ := k.FullOffsets()
-	line = lineStart(p.src, start)
+	line = p.lineStart(start)
 	return line, start - line, len(bytes.TrimLeft(p.src[line:start], " ")) > 0
 }
 
@@ -197,15 +197,15 @@ func (p *patcher) dashOf(items []document.Node, i int) int {
 	from := 0
 	if i > 0 {
 		_, from = items[i-1].Offsets()
-	} else if from = lineStart(p.src, max(start-1, 0)); from > 0 {
-		from = lineStart(p.src, p.beforeBreak(from))
+	} else if from = p.lineStart(max(start-1, 0)); from > 0 {
+		from = p.lineStart(p.beforeBreak(from))
 	}
 	for from < start { // the dash is on a line above: between it and the item are blanks and comments only
 		line := bytes.TrimLeft(p.src[from:], " ")
 		if len(line) > 0 && line[0] == '-' {
 			return len(p.src) - len(line)
 		}
-		from = lineEnd(p.src, from)
+		from = p.lineEnd(from)
 	}
 	return start
 }
@@ -213,7 +213,7 @@ func (p *patcher) dashOf(items []document.Node, i int) int {
 // itemRange is the range of the lines of an item with the comments above it.
 func (p *patcher) itemRange(items []document.Node, i int) (start, end, column int, err error) {
 	dash := p.dashOf(items, i)
-	line := lineStart(p.src, dash)
+	line := p.lineStart(dash)
 	column = dash - line
 	if strings.Trim(string(p.src[line:dash]), " ") != "" || p.src[dash] != '-' {
 		return 0, 0, 0, layoutError(items[i], "the list item is written in a way that cannot be edited: put it on a line of its own")

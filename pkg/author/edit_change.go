@@ -76,6 +76,7 @@ type changer struct {
 	items    map[document.Node][]document.Node
 	mappings []*mappingChange
 	byNode   map[document.Node]*mappingChange
+	likes    map[likeKey]document.Node
 }
 
 // mappingChange collects what happens to the keys of one mapping.
@@ -93,7 +94,7 @@ type mappingChange struct {
 func newChanger(root document.Node) *changer {
 	return &changer{
 		patcher: &patcher{style: styleOf(root.Target())}, root: root,
-		items: map[document.Node][]document.Node{}, byNode: map[document.Node]*mappingChange{},
+		items: map[document.Node][]document.Node{}, byNode: map[document.Node]*mappingChange{}, likes: map[likeKey]document.Node{},
 	}
 }
 
@@ -159,7 +160,7 @@ func (c *changer) set(s fieldSet) error {
 			if err != nil {
 				return err
 			}
-			n, like = items[step.Index].Target(), c.sibling(items, step.Index, path[i+1:])
+			n, like = items[step.Index].Target(), c.sibling(n, items, path[i+1:])
 			outer = document.Node{}
 			continue
 		}
@@ -194,25 +195,33 @@ func (c *changer) set(s fieldSet) error {
 	return nil
 }
 
-// siblingsToAsk is how many siblings are looked at for one that has a field.
+// siblingsToAsk is how many items of a list are looked at for one that has a field.
 const siblingsToAsk = 50
 
-// sibling is an item near i that has the field that is to be set, for its style.
-func (c *changer) sibling(items []document.Node, i int, rest diag.Path) document.Node {
+// likeKey is a field of the items of a list.
+type likeKey struct {
+	list  document.Node
+	field string
+}
+
+// sibling is an item of a list that has a field, to show how the field is written.
+func (c *changer) sibling(list document.Node, items []document.Node, rest diag.Path) document.Node {
 	if len(rest) == 0 {
 		return document.Node{}
 	}
-	for d := 1; d <= siblingsToAsk; d++ {
-		for _, k := range []int{i - d, i + d} {
-			if k < 0 || k >= len(items) {
-				continue
-			}
-			if _, ok := pairOf(items[k], rest[0].Name, camelCase(rest[0].Name)); ok {
-				return items[k].Target()
-			}
+	key := likeKey{list, rest[0].Name}
+	found, known := c.likes[key]
+	if known {
+		return found
+	}
+	for _, item := range items[:min(len(items), siblingsToAsk)] {
+		if _, ok := pairOf(item, key.field, camelCase(key.field)); ok {
+			found = item.Target()
+			break
 		}
 	}
-	return document.Node{}
+	c.likes[key] = found
+	return found
 }
 
 // nest wraps a value in mappings for the fields of a path.
@@ -322,7 +331,7 @@ func (c *changer) replaceValue(pr pair, v *literal, like document.Node, name str
 	inFlow := c.json || isFlow(val) || c.wantsFlow(v, likeOf(like, name))
 	switch {
 	case inFlow && start == end:
-		c.replace(end, end, " "+c.inFlow(v, val, c.flow, indentAt(c.src, start)))
+		c.replace(end, end, " "+c.inFlow(v, val, c.flow, c.indentAt(start)))
 	case inFlow && isBlock(val):
 		c.replace(c.colonEnd(pr.key), end, " "+c.scalarOrFlow(v, likeOf(like, name), start))
 	case inFlow:
@@ -342,5 +351,5 @@ func (c *changer) scalarOrFlow(v *literal, like document.Node, at int) string {
 	if v.isScalar() {
 		return c.scalar(v, like)
 	}
-	return c.inFlow(v, like, c.flow, indentAt(c.src, at))
+	return c.inFlow(v, like, c.flow, c.indentAt(at))
 }

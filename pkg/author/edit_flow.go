@@ -32,7 +32,7 @@ func elementsOf(n document.Node) []span {
 // addToFlow adds elements at the end of a flow collection.
 func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) []string) {
 	start, _ := n.Offsets()
-	base := indentAt(p.src, start)
+	base := p.indentAt(start)
 	elements := elementsOf(n)
 	f, known := p.flowStyleOf(n)
 	if !known { // empty: one line
@@ -50,8 +50,8 @@ func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) [
 	between := f.between
 	if f.multi {
 		first := elements[0].start
-		base = first - lineStart(p.src, first)
-		if column := indentAt(p.src, first); column < base { // something stands before the element on its line
+		base = first - p.lineStart(first)
+		if column := p.indentAt(first); column < base { // something stands before the element on its line
 			base = column
 		}
 		between = "," + p.eol + strings.Repeat(" ", base)
@@ -113,12 +113,12 @@ func blank(b []byte) bool { return len(bytes.TrimSpace(b)) == 0 }
 // elementLines is what goes with an element that another follows at next: its comma, and its whole lines where it has
 // them for itself, with the comment at the end.
 func (p *patcher) elementLines(e span, next int) (from, to int) {
-	line := lineStart(p.src, e.start)
+	line := p.lineStart(e.start)
 	comma := e.end + bytes.IndexByte(p.src[e.end:next], ',') + 1
-	if blank(p.src[line:e.start]) && lineEnd(p.src, comma) <= next {
-		rest := bytes.TrimLeft(p.src[comma:lineEnd(p.src, comma)], " \t")
+	if blank(p.src[line:e.start]) && p.lineEnd(comma) <= next {
+		rest := bytes.TrimLeft(p.src[comma:p.lineEnd(comma)], " \t")
 		if blank(rest) || rest[0] == '#' {
-			return line, lineEnd(p.src, comma)
+			return line, p.lineEnd(comma)
 		}
 	}
 	return e.start, next
@@ -136,9 +136,9 @@ func (p *patcher) removeTail(from, to, closing int) {
 		return
 	}
 	comma := bytes.IndexByte(p.src[from:to], ',')
-	if rest := p.src[from+comma+1 : lineEnd(p.src, from+comma)]; comma >= 0 && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("#")) {
+	if rest := p.src[from+comma+1 : p.lineEnd(from+comma)]; comma >= 0 && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("#")) {
 		p.replace(from+comma, from+comma+1, "") // the comment behind it is about what stays
-		p.cutTail(lineEnd(p.src, from+comma), to)
+		p.cutTail(p.lineEnd(from+comma), to)
 		return
 	}
 	p.replace(from, to, "")
@@ -147,9 +147,9 @@ func (p *patcher) removeTail(from, to, closing int) {
 // cutTail removes a range; from a line's end on it takes whole lines.
 func (p *patcher) cutTail(from, to int) {
 	if from > 0 && isBreak(p.src[from-1]) {
-		rest := bytes.TrimLeft(p.src[to:lineEnd(p.src, to)], " \t")
+		rest := bytes.TrimLeft(p.src[to:p.lineEnd(to)], " \t")
 		if blank(rest) || rest[0] == '#' {
-			to = lineEnd(p.src, to)
+			to = p.lineEnd(to)
 		} else {
 			from = p.beforeBreak(from)
 		}

@@ -95,7 +95,7 @@ func (c *changer) movedFlow(a addition, base int) (string, bool) {
 		return "", false
 	}
 	start, end := n.FullOffsets()
-	return strings.Join(shiftedAfter(string(c.src[start:end]), c.eol, base-indentAt(c.src, start)), c.eol), true
+	return strings.Join(shiftedAfter(string(c.src[start:end]), c.eol, base-c.indentAt(start)), c.eol), true
 }
 
 // likeFor is the element that shows how an addition is written: its own choice, or that of the list.
@@ -151,7 +151,7 @@ func (c *changer) flowList(l *listChange, pr pair, items []document.Node, like d
 	prefix := strings.Trim(string(c.src[line:line+column]), " -")
 	if len(items) == 0 && !c.json && pr.val.Kind() != document.Alias && prefix == "" && (!inDash || strings.HasSuffix(strings.TrimRight(string(c.src[line:line+column]), " "), "-")) && !c.inFlowContext(l.path) {
 		c.replace(c.colonEnd(pr.key), end, "")
-		return c.appendItems(l, like, lineEnd(c.src, end), column+c.dash)
+		return c.appendItems(l, like, c.lineEnd(end), column+c.dash)
 	}
 	var texts []string
 	var failed error

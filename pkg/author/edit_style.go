@@ -20,6 +20,30 @@ type style struct {
 	dash  int  // columns by which the dashes of a list are indented
 	small bool // mappings of scalars are written in flow style
 	flow  flowStyle
+	line  span // the line that was looked at last: a file may be one line of many megabytes
+}
+
+// lineStart is where the line of an offset begins.
+func (s *style) lineStart(at int) int { return s.lineOf(at).start }
+
+// lineEnd is the offset behind the line break that ends the line of an offset, or the end of the text.
+func (s *style) lineEnd(at int) int { return s.lineOf(at).end }
+
+func (s *style) lineOf(at int) span {
+	if l := s.line; at < l.start || at >= l.end || l.end == 0 {
+		s.line = span{lineStart(s.src, at), lineEnd(s.src, at)}
+	}
+	return s.line
+}
+
+// indentAt is the number of blanks at the start of the line of an offset.
+func (s *style) indentAt(at int) int {
+	start := s.lineStart(at)
+	n := 0
+	for start+n < len(s.src) && s.src[start+n] == ' ' {
+		n++
+	}
+	return n
 }
 
 // flowStyle is how a flow collection is laid out.
@@ -96,7 +120,7 @@ func (s *style) learnMapping(n document.Node, seen *learned, depth int) {
 // column of a node on its line, in bytes from 0.
 func (s *style) column(n document.Node) int {
 	start, _ := n.FullOffsets()
-	return start - lineStart(s.src, start)
+	return start - s.lineStart(start)
 }
 
 // flowStyleOf reads the layout of a flow collection with at least one element.
@@ -111,7 +135,7 @@ func (s *style) flowStyleOf(n document.Node) (flowStyle, bool) {
 	gap := string(s.src[start+1 : from])
 	f.multi = strings.ContainsAny(gap, "\r\n")
 	if f.multi {
-		if step := from - lineStart(s.src, from) - indentAt(s.src, start); step > 0 {
+		if step := from - s.lineStart(from) - s.indentAt(start); step > 0 {
 			f.step = step
 		}
 		f.pad = ""
@@ -186,16 +210,6 @@ func lineEnd(src []byte, at int) int {
 		at++
 	}
 	return at
-}
-
-// indentAt is the number of blanks at the start of the line of an offset.
-func indentAt(src []byte, at int) int {
-	start := lineStart(src, at)
-	n := 0
-	for start+n < len(src) && src[start+n] == ' ' {
-		n++
-	}
-	return n
 }
 
 // plainWord is a text that every YAML reader takes as a string when it is not in quotes.

@@ -176,6 +176,9 @@ func compactForm(n document.Node) (string, bool) {
 // hasComments tells whether there are comments inside of a node.
 func (f *fixer) hasComments(n document.Node) bool {
 	from, to := n.Offsets()
+	if bytes.IndexByte(f.src[from:to], '#') < 0 {
+		return false
+	}
 	for start := range n.Document().Comments() {
 		if start > from && start < to {
 			return true

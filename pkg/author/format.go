@@ -76,6 +76,8 @@ func formatTargets(data []byte, file *eds.File) ([]*eds.Resource, error) {
 type formatter struct {
 	oneLine bool // JSON lines: a document must stay on its line
 	reorder bool
+	// comments of the documents of this pass
+	comments map[*document.Document][]span
 }
 
 // pass formats some of a file's assignments and checks that nothing changes its meaning.
@@ -84,6 +86,7 @@ func (f formatter) pass(data []byte, file *eds.File, load Load, which []int) ([]
 	if err != nil {
 		return nil, err
 	}
+	f.comments = map[*document.Document][]span{}
 	var patches []document.Patch
 	for _, i := range which {
 		p, err := f.assignment(targets[i])

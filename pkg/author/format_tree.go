@@ -3,6 +3,7 @@ package author
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -20,6 +21,7 @@ type layout struct {
 	oneLine bool // written on one line
 	// wasOneLine: the text was on one line before.
 	wasOneLine bool
+	width      int // in characters, of what is on one line
 	elements   []*element
 }
 
@@ -41,23 +43,44 @@ type layoutReader struct {
 	comments []span
 	next     int // the first comment that is not taken
 	end      int // behind the last thing that was read
-	reorder  bool
+	line     int // where the line of the element that was read last begins
+	seen     int // the offset of that element
+}
+
+// lineOf is where the line of an offset begins. Elements come in the order of the text, which may be one line of many
+// megabytes.
+func (r *layoutReader) lineOf(at int) int {
+	if at < r.seen {
+		return lineStart(r.src, at)
+	}
+	if bytes.ContainsAny(r.src[r.seen:at], "\r\n") {
+		r.line = lineStart(r.src, at)
+	}
+	r.seen = at
+	return r.line
 }
 
 // errLayout tells that a text has a form that is not formatted.
 var errLayout = errors.New("the text has a form that cannot be formatted: a key that is a collection, or not on one line")
 
-// newLayoutReader prepares to read a node.
-func newLayoutReader(n document.Node, reorder bool) *layoutReader {
-	r := &layoutReader{src: n.Document().Source(), reorder: reorder}
+// newLayoutReader prepares to read a node, given the comments of its document.
+func newLayoutReader(n document.Node, comments []span) *layoutReader {
+	r := &layoutReader{src: n.Document().Source()}
 	start, end := n.FullOffsets()
-	r.end = start
-	for from, to := range n.Document().Comments() {
-		if from > start && from < end || from >= end && from < lineEnd(r.src, end) {
-			r.comments = append(r.comments, span{from, to})
-		}
-	}
+	r.end, r.seen, r.line = start, start, lineStart(r.src, start)
+	first, _ := slices.BinarySearchFunc(comments, start, func(c span, at int) int { return c.start - at })
+	last, _ := slices.BinarySearchFunc(comments, lineEnd(r.src, end), func(c span, at int) int { return c.start - at })
+	r.comments = comments[first:last]
 	return r
+}
+
+// commentsIn lists the comments of a document.
+func commentsIn(d *document.Document) []span {
+	var out []span
+	for start, end := range d.Comments() {
+		out = append(out, span{start, end})
+	}
+	return out
 }
 
 // node reads the layout of a value whose element stands at a column. md is nil where fields have no order.
@@ -117,7 +140,7 @@ func (r *layoutReader) mapping(n document.Node, out *layout, md protoreflect.Mes
 		if pr.key.Kind() != document.Scalar || strings.ContainsAny(key, "\r\n") || isBlockScalar(pr.key) || key == "" || r.isExplicit(from) {
 			return errLayout
 		}
-		e := &element{key: key, at: from - lineStart(r.src, from)}
+		e := &element{key: key, at: from - r.lineOf(from)}
 		e.head = r.above(from, e.at, out)
 		r.end = keyEnd
 		inner := e.place(r, md, pr.key)
@@ -179,8 +202,10 @@ func (r *layoutReader) sequence(n document.Node, out *layout, md protoreflect.Me
 	for _, item := range itemsOf(n) {
 		from, _ := item.FullOffsets()
 		e := &element{}
-		line := lineStart(r.src, from)
-		e.at = len(r.src[line:from]) - len(bytes.TrimLeft(r.src[line:from], " "))
+		line := r.lineOf(from)
+		for line+e.at < from && r.src[line+e.at] == ' ' {
+			e.at++
+		}
 		e.head = r.above(from, e.at, out)
 		if r.end < from {
 			r.end = from

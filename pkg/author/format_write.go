@@ -12,7 +12,10 @@ import (
 // assignment is the patch that formats one assignment.
 func (f formatter) assignment(res *eds.Resource) (document.Patch, error) {
 	n := res.Node
-	r := newLayoutReader(n, f.reorder)
+	if _, ok := f.comments[n.Document()]; !ok {
+		f.comments[n.Document()] = commentsIn(n.Document())
+	}
+	r := newLayoutReader(n, f.comments[n.Document()])
 	root, err := r.node(n, res.Original.ProtoReflect().Descriptor(), 0)
 	if err != nil {
 		return document.Patch{}, err
@@ -32,7 +35,7 @@ func (f formatter) assignment(res *eds.Resource) (document.Patch, error) {
 		lines = w.mapping(root, column)
 		lines[0] = strings.TrimLeft(lines[0], " ")
 	case w.json:
-		lines = w.flowLines(root, indentAt(r.src, start), column)
+		lines = w.flowLines(root, (&style{src: r.src}).indentAt(start), column)
 	case root.oneLine && column+utf8.RuneCountInString(root.inline()) <= FormatWidth:
 		lines = []string{root.inline()}
 	case strings.Trim(prefix, " -") == "": // an item of a list
@@ -74,6 +77,7 @@ type layoutWriter struct {
 // prepare puts elements in order and finds out what can be written on one line.
 func (l *layout) prepare(w *layoutWriter) {
 	if l.kind != document.Mapping && l.kind != document.Sequence {
+		l.width = utf8.RuneCountInString(l.inline())
 		return
 	}
 	l.oneLine = l.flow || len(l.elements) == 0
@@ -83,6 +87,10 @@ func (l *layout) prepare(w *layoutWriter) {
 	}
 	if w.json && !l.wasOneLine && !w.formatter.oneLine && len(l.elements) > 0 {
 		l.oneLine = false
+	}
+	l.width = len("{}") + utf8.RuneCountInString(l.props) + len(", ")*len(l.elements)
+	for _, e := range l.elements {
+		l.width += utf8.RuneCountInString(e.key) + len(": ") + e.value.width
 	}
 	if l.kind == document.Mapping && w.reorder {
 		slices.SortStableFunc(l.elements, func(a, b *element) int { return a.order - b.order })
@@ -143,7 +151,15 @@ func (w *layoutWriter) fits(l *layout, used int) bool {
 		return false
 	}
 	collection := l.kind == document.Mapping || l.kind == document.Sequence
-	return w.formatter.oneLine || !collection || len(l.elements) == 0 || used+utf8.RuneCountInString(l.inline()) <= FormatWidth
+	return w.formatter.oneLine || !collection || len(l.elements) == 0 || used+l.exactWidth() <= FormatWidth
+}
+
+// exactWidth is the number of characters of a layout on one line; what is far too wide is not written to count it.
+func (l *layout) exactWidth() int {
+	if l.width > 2*FormatWidth+len("null")*len(l.elements) {
+		return l.width
+	}
+	return utf8.RuneCountInString(l.inline())
 }
 
 func commentLines(pad string, comments []string) []string {
@@ -227,6 +243,9 @@ func (w *layoutWriter) sequence(l *layout, column int) []string {
 	pad := strings.Repeat(" ", column)
 	var out []string
 	for _, e := range l.elements {
+		if e.trail != "" && len(e.value.lines) == 0 && !w.fits(e.value, column+2) { // behind a dash it would be read as above
+			e.head, e.trail = append(e.head, e.trail), ""
+		}
 		out = append(out, commentLines(pad, e.head)...)
 		lines := w.value(pad+"-", e, column, column+2)
 		if e.value.kind == document.Mapping && lines[0] == pad+"-" && len(lines) > 1 && strings.HasPrefix(lines[1], pad+"  ") && !strings.HasPrefix(lines[1], pad+"  #") {
