@@ -118,32 +118,68 @@ func (c *checker) keep(name string, report validate.Report, index int) {
 // watchStage begins the stages that only resources reach that were asked for.
 const watchStage = "08"
 
-// refusal is the client's reason to refuse a response: the first resource that it refuses. Of resources that nobody
-// asked for, Envoy checks bytes and constraints in state of the world, and nothing in delta.
+// refusal is the client's reason to refuse a response.
 func (c *checker) refusal(report validate.Report, resources []*eds.Resource, asked []bool) error {
-	delta := len(report.Resources) > 0 && report.Resources[0].Source == eds.FromDelta
+	if c.client == diag.GRPC {
+		return refusalGRPC(report, resources)
+	}
+	return refusalEnvoy(report, resources, asked)
+}
+
+// refusalEnvoy is the first thing that Envoy refuses. Of resources that nobody asked for it checks bytes and constraints in
+// state of the world, and nothing in delta.
+func refusalEnvoy(report validate.Report, resources []*eds.Resource, asked []bool) error {
 	var late error
-	for i := range report.Resources {
-		v := report.Resources[i].Verdicts[c.client]
-		if v.Kind != diag.Rejected && v.Kind != diag.Crashes {
+	for i, r := range resources {
+		text, f := refusedFor(report, i, diag.Envoy)
+		if f == nil && text == "" {
 			continue
 		}
-		text, early := v.Message, false
-		if f := decider(report, i, v.Rule); f != nil {
+		early := false
+		if f != nil {
 			early = strings.Compare(f.Clients[diag.Envoy].Stage, watchStage) < 0
-			if c.client == diag.Envoy {
-				text = xds.RefusalText(resources[i], text, f.Path)
-			}
+			text = xds.RefusalText(r, text, f.Path)
 		}
 		switch {
-		case !asked[i] && (delta || !early) && c.client == diag.Envoy:
-		case early || c.client == diag.GRPC:
+		case !asked[i] && (r.Source == eds.FromDelta || !early):
+		case early:
 			return errors.New(text)
 		case late == nil:
 			late = errors.New(text)
 		}
 	}
 	return late
+}
+
+// namedStage begins the stages in which grpc-go knows the name of a resource.
+const namedStage = "05"
+
+// refusalGRPC is everything that grpc-go refuses: it reads all resources of a response, asked for or not.
+func refusalGRPC(report validate.Report, resources []*eds.Resource) error {
+	var topLevel []string
+	var named []xds.NamedRefusal
+	for i, r := range resources {
+		text, f := refusedFor(report, i, diag.GRPC)
+		switch {
+		case f == nil && text == "":
+		case f != nil && strings.Compare(f.Clients[diag.GRPC].Stage, namedStage) < 0:
+			topLevel = append(topLevel, text)
+		case f != nil:
+			named = append(named, xds.NamedRefusal{Name: r.Name, Text: xds.DumpGRPC(r, text, f.Path)})
+		default:
+			named = append(named, xds.NamedRefusal{Name: r.Name, Text: text})
+		}
+	}
+	return xds.RefusalGRPC(topLevel, named)
+}
+
+// refusedFor is the text of a client's refusal of a resource and the finding that decides; empty and nil: it takes it.
+func refusedFor(report validate.Report, index int, client diag.Client) (string, *diag.Finding) {
+	v := report.Resources[index].Verdicts[client]
+	if v.Kind != diag.Rejected && v.Kind != diag.Crashes {
+		return "", nil
+	}
+	return v.Message, decider(report, index, v.Rule)
 }
 
 // add joins what a report says about a further resource of a name that occurs twice in a response.

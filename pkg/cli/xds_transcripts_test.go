@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/xds"
 )
 
@@ -136,6 +137,92 @@ func replayOnTheWire(t *testing.T, name, file string) {
 	default:
 		t.Errorf("the transcript was not played to its end: %v", err)
 	}
+}
+
+// TestRefusalsOfGRPC compares the texts with which grpc-go refused responses with those predicted for a NACK.
+func TestRefusalsOfGRPC(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../testdata/vectors/envoy-xds/grpc/nack-texts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tr struct {
+		Events []recordedEvent `json:"events"`
+	}
+	if err := yaml.Unmarshal(data, &tr); err != nil {
+		t.Fatal(err)
+	}
+	s := &recordedServer{t: t}
+	want, bodies, texts := map[string]string{}, map[string]*discoveryv3.DiscoveryResponse{}, 0
+	for _, e := range tr.Events {
+		switch e.Event {
+		case "response":
+			var head struct {
+				TypeURL string `json:"type_url"`
+			}
+			_ = json.Unmarshal(e.Message, &head)
+			if head.TypeURL == xds.AssignmentURL(xds.V3) {
+				m := s.message(e.Message, false).(*discoveryv3.DiscoveryResponse)
+				bodies[m.GetNonce()] = m
+			}
+		case "request":
+			var m struct {
+				Nonce  string                   `json:"response_nonce"`
+				Detail struct{ Message string } `json:"error_detail"`
+			}
+			_ = json.Unmarshal(e.Message, &m)
+			want[m.Nonce] = m.Detail.Message
+		}
+	}
+	flags := xdsCheck{validate: "on"}
+	for _, f := range flags.profile.flags() {
+		*f.value = f.byDefault
+	}
+	for nonce, m := range bodies {
+		got := ""
+		lis, stop := serveOnce(t, m)
+		o := xds.Options{Dial: xds.Dial{Target: lis, Plaintext: true}, Ack: xds.AckValid, Client: diag.GRPC, Service: xds.ServiceEDS, Node: &corev3.Node{Id: "n1"}}
+		check := flags.newChecker(&Env{Getenv: func(string) string { return "" }}, &o)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_ = xds.Watch(ctx, o, []string{"a"}, func(ev *xds.Event) error {
+			if ev.Kind == xds.Sent && ev.Ack != xds.NoAck {
+				if ev.Err != nil {
+					got = ev.Err.Error()
+				}
+				return xds.Stop(nil)
+			}
+			return check.event(ev)
+		})
+		cancel()
+		stop()
+		if diff := cmp.Diff(comparableText(strings.ReplaceAll(want[nonce], "\u00a0", " ")), comparableText(got)); diff != "" {
+			t.Errorf("%s (-grpc-go +edsctl):\n%s", nonce, diff)
+		}
+		texts++
+	}
+	if texts == 0 {
+		t.Error("no texts were compared")
+	}
+}
+
+// serveOnce answers the first request of each stream with one response.
+func serveOnce(t *testing.T, m *discoveryv3.DiscoveryResponse) (addr string, stop func()) {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if err := stream.RecvMsg(&discoveryv3.DiscoveryRequest{}); err != nil {
+			return err
+		}
+		if err := stream.SendMsg(m); err != nil {
+			return err
+		}
+		return stream.RecvMsg(&discoveryv3.DiscoveryRequest{}) // its answer
+	}))
+	go func() { _ = srv.Serve(lis) }()
+	return lis.Addr().String(), srv.Stop
 }
 
 // names are what the first request asks for; none when it is about clusters.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -155,6 +156,19 @@ func RefusalText(r *eds.Resource, text string, at diag.Path) string {
 	m := messageAt(r.Original.ProtoReflect(), at)
 	if m != nil && !strings.HasPrefix(text, absentText) { // the finding is at what lacks it
 		dump = debugText(m.Interface())
+	}
+	return strings.ReplaceAll(text, dumpMark, dump)
+}
+
+// DumpGRPC completes what is predicted of grpc-go's error: the message around the field that the finding is at takes the
+// place of the mark, in Go's text format on one line.
+func DumpGRPC(r *eds.Resource, text string, at diag.Path) string {
+	if !strings.Contains(text, dumpMark) || len(at) == 0 {
+		return text
+	}
+	dump := ""
+	if m := messageAt(r.Assignment.ProtoReflect(), at[:len(at)-1]); m != nil {
+		dump = strings.Join(strings.Fields(prototext.MarshalOptions{}.Format(m.Interface())), " ")
 	}
 	return strings.ReplaceAll(text, dumpMark, dump)
 }

@@ -83,18 +83,40 @@ func refuseGRPC(r *response) error {
 		item := &r.items[i]
 		switch {
 		case item.Any == nil:
-			errs = append(errs, `unexpected resource type: ""`)
+			errs = append(errs, `unexpected resource type: "" `)
 		case item.Any.GetTypeUrl() != r.typeURL:
-			errs = append(errs, fmt.Sprintf("unexpected resource type: %q", item.Any.GetTypeUrl()))
+			errs = append(errs, fmt.Sprintf("unexpected resource type: %q ", item.Any.GetTypeUrl()))
 		case item.Err != nil:
-			errs = append(errs, "failed to unmarshal resource: "+item.Err.Error())
+			errs = append(errs, "failed to unmarshal resource: proto: cannot parse invalid wire-format data")
 		}
 	}
 	if len(errs) == 0 {
 		return nil
 	}
-	return errors.New(`error parsing "EndpointsResource" response: top level errors: ` + strings.Join(errs, "\n"))
+	return RefusalGRPC(errs, nil)
 }
+
+// RefusalGRPC joins what grpc-go finds in a response as it does (combineErrors in internal/xds): errors of which it does
+// not know the resource, and those of resources with a name.
+func RefusalGRPC(topLevel []string, named []NamedRefusal) error {
+	if len(topLevel)+len(named) == 0 {
+		return nil
+	}
+	text := `error parsing "EndpointsResource" response: `
+	if len(topLevel) > 0 {
+		text += "top level errors: " + strings.Join(topLevel, ";\n")
+	}
+	for i, n := range named {
+		if i > 0 {
+			text += ";\n"
+		}
+		text += fmt.Sprintf("resource %q: %s", n.Name, n.Text)
+	}
+	return errors.New(text)
+}
+
+// NamedRefusal is why grpc-go refuses one resource.
+type NamedRefusal struct{ Name, Text string }
 
 // refuseNames is stage 09 for what the wrapper says: an assignment must have the name that its watch expects. It comes
 // after the constraints, which the callback checks.

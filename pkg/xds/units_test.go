@@ -210,7 +210,7 @@ func TestClientGRPC(t *testing.T) {
 	var ev Event
 	s.receive(sotw(t, "1", heartbeat), time.Unix(1, 0), &ev, func(*Event) error { return nil })
 	detail := s.drain()[0].detail
-	if want := `error parsing "EndpointsResource" response: top level errors: unexpected resource type: ""`; detail.GetCode() != 3 || detail.GetMessage() != want {
+	if want := `error parsing "EndpointsResource" response: top level errors: unexpected resource type: "" `; detail.GetCode() != 3 || detail.GetMessage() != want {
 		t.Errorf("refused with %v", detail)
 	}
 }
