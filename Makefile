@@ -41,5 +41,9 @@ fuzz:
 bench:
 	$(GO) run ./bench $(BENCHFLAGS)
 
+# The verdicts, then the traffic: both run, also when the first finds a disagreement.
 conformance:
-	$(GO) run ./conformance -version $(ENVOY_VERSION) $(CONFORMANCEFLAGS)
+	@failed=0; \
+	$(GO) run ./conformance -version $(ENVOY_VERSION) $(CONFORMANCEFLAGS) || failed=1; \
+	$(GO) run ./conformance/traffic -version $(ENVOY_VERSION) -envoy .conformance/$(ENVOY_VERSION)/bin/envoy $(TRAFFICFLAGS) || failed=1; \
+	exit $$failed

@@ -14,6 +14,8 @@ import (
 
 type options struct {
 	envoy     string
+	version   string
+	minor     int // of version
 	dir       string
 	seed      uint64
 	scenarios int // random ones, half of them in the surroundings of zone-aware routing
@@ -30,6 +32,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.envoy, "envoy", "", "the Envoy binary; without it only grpc-go is asked")
+	flag.StringVar(&o.version, "version", "1.40.0", "release that the Envoy binary is")
 	flag.StringVar(&o.dir, "dir", ".conformance/traffic", "folder for bootstraps and assignments")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the random scenarios")
 	flag.IntVar(&o.scenarios, "scenarios", 200, "number of random scenarios")
@@ -58,6 +61,9 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if o.envoy == "" && o.grpc == 0 {
 		return 0, errors.New("-envoy is needed, or -grpc")
 	}
+	if _, err := fmt.Sscanf(o.version, "1.%d", &o.minor); err != nil {
+		return 0, fmt.Errorf("-version: %q is no release of Envoy 1", o.version)
+	}
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return 0, err
 	}
@@ -83,6 +89,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 		if b.keep(o.only); len(b.scenarios) == 0 || o.envoy == "" {
 			continue
 		}
+		b.minor = o.minor
 		outcomes, err := b.drive(ctx, o)
 		if err != nil {
 			return failed, err

@@ -36,6 +36,7 @@ type batch struct {
 	local     tree // assignment of the local cluster; nil without one
 	runtime   map[string]any
 	port      int // of the endpoints
+	minor     int // version of the Envoy that is asked: 40 is 1.40
 	scenarios []*scenario
 }
 
@@ -75,7 +76,7 @@ func (b *batch) predict(s *scenario, keys []string) (*simulate.Result, error) {
 	}
 	cluster.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: kind}
 	r.Cluster = &eds.Cluster{Message: cluster}
-	o := &simulate.Options{MetadataMatch: s.match, HashKeys: keys, Runtime: map[string]string{}}
+	o := &simulate.Options{EnvoyVersion: b.minor, MetadataMatch: s.match, HashKeys: keys, Runtime: map[string]string{}}
 	for key, value := range b.runtime {
 		o.Runtime[key] = fmt.Sprint(value)
 	}
