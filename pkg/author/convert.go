@@ -128,7 +128,7 @@ func (c Conversion) documents(in []ConversionInput) (*Converted, error) {
 				continue
 			}
 			out.Names = append(out.Names, r.Name)
-			p := pruner{yaml: c.Format == eds.YAML && f.File.Format != eds.YAML, text: true}
+			p := pruner{yaml: c.Format == eds.YAML && f.File.Format != eds.YAML, text: true, whole: true}
 			p.message(proto.Clone(r.Original).ProtoReflect(), nil, nil)
 			out.Losses = append(out.Losses, placed(p.losses, r)...)
 		}

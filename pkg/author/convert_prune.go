@@ -32,6 +32,7 @@ type pruner struct {
 	yaml     bool           // the target is YAML
 	text     bool           // the target is a text format
 	fromText bool           // the source was
+	whole    bool           // the text goes over as a whole, so that nothing in it needs to be understood
 	losses   []Loss
 }
 
@@ -130,7 +131,7 @@ func messageType(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor
 // opaque tells whether m is an Any whose content cannot be carried over: its type is not known, and either side is text.
 func (p *pruner) opaque(m protoreflect.Message, at diag.Path) bool {
 	a, ok := m.Interface().(*anypb.Any)
-	if !ok || !p.text && !p.fromText {
+	if !ok || p.whole || !p.text && !p.fromText {
 		return false
 	}
 	if _, err := protoregistry.GlobalTypes.FindMessageByURL(a.GetTypeUrl()); err == nil || a.GetTypeUrl() == "" {

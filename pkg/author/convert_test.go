@@ -422,6 +422,34 @@ func TestConvertMessage(t *testing.T) {
 	}
 }
 
+// TestConvertUnknownAny: the content of an Any whose type is not known goes from text to text, and is refused elsewhere.
+func TestConvertUnknownAny(t *testing.T) {
+	t.Parallel()
+	text := `{"cluster_name": "a", "endpoints": [{"lb_endpoints": [{"metadata": {"typed_filter_metadata": {"x": {"@type": "type.googleapis.com/envoy.extensions.Foo", "bar": 1}}}}]}]}`
+	in := load(eds.Options{}, "a.json", []byte(text))
+	out, err := Conversion{Format: eds.YAML}.Convert([]ConversionInput{in})
+	if err != nil || len(out.Losses) > 0 || !bytes.Contains(out.Data, []byte("bar: 1")) {
+		t.Errorf("to YAML: %v %+v", err, out)
+	}
+	out, err = Conversion{Format: eds.Binary}.Convert([]ConversionInput{in})
+	if err != nil || len(out.Losses) != 1 || out.Losses[0].Span.Start.Line != 1 {
+		t.Errorf("to binary: %v %+v", err, out)
+	}
+}
+
+// TestConvertNumbers: numbers of metadata that Envoy reads as strings in YAML are named.
+func TestConvertNumbers(t *testing.T) {
+	t.Parallel()
+	text := `{"cluster_name": "a", "endpoints": [{"lb_endpoints": [{"metadata": {"filter_metadata": {"x": {"f": 0.5, "big": 5000000000, "small": 7}}}}]}]}`
+	in := load(eds.Options{}, "a.json", []byte(text))
+	for format, want := range map[eds.Format]int{eds.YAML: 2, eds.JSONLines: 0, eds.Binary: 0, eds.TextProto: 0} {
+		out, err := Conversion{Format: format}.Convert([]ConversionInput{in})
+		if err != nil || len(out.Losses) != want {
+			t.Errorf("%s: %v, losses %+v", format, err, out.Losses)
+		}
+	}
+}
+
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	parts := []Converted{{Names: []string{"outbound|80||a.b"}}, {Names: []string{"outbound_80__a.b"}}, {Names: []string{"../x"}}, {Names: []string{""}}}

@@ -279,7 +279,7 @@ func bootstrapFields() []string {
 		"dns_resolution_config", "typed_dns_resolver_config", "bootstrap_extensions", "fatal_actions", "config_sources", "default_config_source",
 		"default_socket_interface", "certificate_provider_instances", "inline_headers", "perf_tracing_file_path", "default_regex_engine",
 		"xds_delegate_extension", "xds_config_tracker_extension", "listener_manager", "application_log_config", "grpc_async_client_manager_config",
-		"stats_flush_on_admin", "memory_allocator_manager", "enable_worker_cpu_affinity",
+		"memory_allocator_manager", "enable_worker_cpu_affinity",
 	}
 }
 
