@@ -148,12 +148,26 @@ func (p *parser) rules(n document.Node) map[string]diag.Severity {
 	return out
 }
 
+// maxListed is how many flags an error lists; among more a near one is named.
+const maxListed = 12
+
+// flagAdvice says what a flag that is unknown could have been.
+func flagAdvice(name string, known []string) string {
+	if len(known) <= maxListed {
+		return "must be one of " + strings.Join(known, ", ")
+	}
+	if near, ok := diag.Nearest(name, known); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "'edsctl validate --help' and the help of the other commands list them"
+}
+
 func (p *parser) flags(n document.Node, known []string) map[string]Setting {
 	out := map[string]Setting{}
 	p.pairs(n, func(key, value document.Node) {
 		name := key.Text()
 		if !slices.Contains(known, name) {
-			p.fail(key, "flag %q cannot be set here: must be one of %s", name, strings.Join(known, ", "))
+			p.fail(key, "flag %q cannot be set here: %s", name, flagAdvice(name, known))
 			return
 		}
 		setting := Setting{Where: fmt.Sprintf("%s:%v: %s", p.name, value.Span().Start, name)}
