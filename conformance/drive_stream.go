@@ -26,7 +26,6 @@ type session struct {
 	dir       string
 	control   *control
 	bootstrap func() tree
-	opened    func(s *session) error // prepares a fresh Envoy
 
 	envoy   *envoy
 	current string // ads: the context of the EDS cluster that was sent

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -132,20 +131,6 @@ func (e *envoy) stats(cluster string) (map[string]int, error) {
 func (e *envoy) crash() observed {
 	log, _ := e.log.from(0)
 	return observed{verdict: "crash", message: crashText(log)}
-}
-
-var errNoEnvoy = errors.New("no Envoy")
-
-// findEnvoy is the binary of a version that conformance/install put into a folder.
-func findEnvoy(version string) (string, error) {
-	path, err := filepath.Abs(filepath.Join(".conformance", version, "bin", "envoy"))
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%w: %w", errNoEnvoy, err)
-	}
-	return path, nil
 }
 
 func loopback(port int) tree {
