@@ -30,10 +30,9 @@ func (t *edited) accept(after *eds.File, data []byte, allowInvalid bool) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	known := map[string]int{}
 	if allowInvalid {
 		before := t.judgeLoaded(t.load(t.data))
-		known = errorsOf(&before, t.p.clients())
+		known := errorsOf(&before, t.p.clients())
 		worse := map[string]int{}
 		for what, n := range bad {
 			if n > known[what] {
