@@ -29,7 +29,7 @@ func applyChanges(r *eds.Resource, o *Options) (changedResource, error) {
 	documented := o.AsDocumented && o.OverprovisioningFactor == nil && disablesOverprovisioning(r)
 	if edits || o.OverprovisioningFactor != nil || documented {
 		clone := *r
-		clone.Assignment = proto.CloneOf(r.Assignment)
+		clone.Assignment = editable(r.Assignment)
 		if r.Original == proto.Message(r.Assignment) {
 			clone.Original = clone.Assignment
 		}
@@ -67,7 +67,7 @@ func (c Change) apply(cla *endpointv3.ClusterLoadAssignment, refs []selector.Ref
 		refs = spread(refs)[:c.amount(len(refs))]
 	}
 	for _, ref := range refs {
-		e := cla.Endpoints[ref.Group].LbEndpoints[ref.Index]
+		e := editableEndpoint(cla, ref.Group, ref.Index)
 		switch c.Kind {
 		case SetHealth:
 			e.HealthStatus = c.Health
