@@ -106,8 +106,6 @@ func (c Conversion) keepsDocuments(in []ConversionInput) bool {
 				return false
 			case r.Shape == eds.ShapeList && c.Format == eds.JSONLines && f.File.Format != eds.JSONLines:
 				return false
-			case r.Absent && c.Shape == "" && r.Cluster == nil && r.Response == nil:
-				return false // unreadable
 			}
 		}
 	}
@@ -172,9 +170,6 @@ func (c Conversion) collect(in []ConversionInput) (*batch, error) {
 	for _, f := range in {
 		wrapping := newWrapping(f)
 		for _, r := range f.File.Resources {
-			if err := unreadable(r); err != nil {
-				return nil, err
-			}
 			e, err := wrapping.of(r)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", r.File, err)
@@ -201,6 +196,13 @@ func (c Conversion) collect(in []ConversionInput) (*batch, error) {
 
 // choose finds the shape and the version to write.
 func (b *batch) choose(in []ConversionInput) error {
+	for _, f := range in {
+		for _, r := range f.File.Resources {
+			if err := unreadable(r); err != nil {
+				return err
+			}
+		}
+	}
 	b.target.Shape, b.target.Version = b.c.Shape, b.c.Version
 	for _, f := range in {
 		for _, r := range f.File.Resources {
@@ -400,6 +402,9 @@ func unreadable(r *eds.Resource) error {
 			continue
 		}
 		return &UnreadableError{r.File, p.Span, p.Message}
+	}
+	if r.Absent && r.Unreadable && len(r.Problems) > 0 {
+		return &UnreadableError{r.File, r.Problems[0].Span, r.Problems[0].Message}
 	}
 	return nil
 }
