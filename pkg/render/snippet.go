@@ -11,9 +11,11 @@ import (
 // snippetWidth is how many columns of a source line are shown; of a longer one, those around the span.
 const snippetWidth = 120
 
+// lineRunes are the characters of a source line, which columns count.
+func lineRunes(line string) []rune { return []rune(strings.ToValidUTF8(line, "\uFFFD")) }
+
 // markedLine returns a source line as it is shown, and the line of carets that goes below it.
-func markedLine(line string, span diag.Span) (text, marks string) {
-	runes := []rune(strings.ToValidUTF8(line, "\uFFFD"))
+func markedLine(runes []rune, span diag.Span) (text, marks string) {
 	start := min(max(span.Start.Column-1, 0), len(runes))
 	end := len(runes)
 	if span.End.Line == span.Start.Line {

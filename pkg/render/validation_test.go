@@ -199,7 +199,7 @@ func TestMarkedLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			text, marks := markedLine(tt.line, tt.span)
+			text, marks := markedLine(lineRunes(tt.line), tt.span)
 			if text != tt.text || marks != tt.marks {
 				t.Errorf("got\n%s\n%s\nwant\n%s\n%s", text, marks, tt.text, tt.marks)
 			}

@@ -27,6 +27,9 @@ type textWriter struct {
 	*bufio.Writer // keeps the first error until Flush
 	palette
 	v *Validation
+
+	last      string // the source line that was shown last: one of megabytes can have thousands of findings
+	lastRunes []rune
 }
 
 func (t *textWriter) printf(format string, args ...any) { fmt.Fprintf(t.Writer, format, args...) }
@@ -80,7 +83,10 @@ func (t *textWriter) snippet(f *diag.Finding) string {
 	}
 	number := strconv.Itoa(f.Span.Start.Line)
 	bar := t.paint("|", blue)
-	text, marks := markedLine(line, f.Span)
+	if line != t.last {
+		t.last, t.lastRunes = line, lineRunes(line)
+	}
+	text, marks := markedLine(t.lastRunes, f.Span)
 	t.printf("  %s %s%s\n", t.paint(number, blue), bar, strings.TrimRight(" "+text, " "))
 	t.printf("  %s %s %s\n", strings.Repeat(" ", len(number)), bar, t.paint(marks, bold, green))
 	return indent

@@ -33,17 +33,35 @@ func (r *Report) Suppress(file string, docs []*document.Document, o Options) {
 	if len(ignores) == 0 {
 		return
 	}
-	r.Findings = slices.DeleteFunc(r.Findings, func(f diag.Finding) bool {
-		taken := false
-		for i := range ignores {
-			if ig := &ignores[i]; f.File == file && ig.rule == f.Rule && ig.covers(f.Span) {
-				ig.unused, taken = false, true
-			}
+	type key struct {
+		rule string
+		line int // noLine: findings without a place
+	}
+	const noLine = 0
+	at := map[key][]int{}
+	for i := range ignores {
+		ig := &ignores[i]
+		at[key{ig.rule, ig.line}] = append(at[key{ig.rule, ig.line}], i)
+		if ig.atTop {
+			at[key{ig.rule, noLine}] = append(at[key{ig.rule, noLine}], i)
 		}
-		if taken {
+	}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f diag.Finding) bool {
+		if f.File != file {
+			return false
+		}
+		line := noLine
+		if f.Span.IsKnown() {
+			line = f.Span.Start.Line
+		}
+		takers := at[key{f.Rule, line}]
+		for _, i := range takers {
+			ignores[i].unused = false
+		}
+		if len(takers) > 0 {
 			r.Ignored++
 		}
-		return taken
+		return len(takers) > 0
 	})
 	for i := range ignores {
 		if f, ok := ignores[i].finding(file, o); ok {
@@ -51,13 +69,6 @@ func (r *Report) Suppress(file string, docs []*document.Document, o Options) {
 		}
 	}
 	Sort(r.Findings)
-}
-
-func (ig *ignore) covers(s diag.Span) bool {
-	if !s.IsKnown() {
-		return ig.atTop
-	}
-	return s.Start.Line == ig.line
 }
 
 // finding is what is said about an id that takes nothing out. A rule that is off cannot be found, so nothing is said.
@@ -85,9 +96,14 @@ func (ig *ignore) finding(file string, o Options) (diag.Finding, bool) {
 
 // findIgnores lists the ignore comments of a file's documents.
 func findIgnores(docs []*document.Document) (out []ignore) {
+	var last []byte
+	marked := false
 	for _, doc := range docs {
 		src := doc.Source()
-		if !bytes.Contains(src, []byte(ignoreMark)) {
+		if len(last) == 0 || len(src) == 0 || &src[0] != &last[0] { // documents of one file share its text
+			last, marked = src, bytes.Contains(src, []byte(ignoreMark))
+		}
+		if !marked {
 			continue // the usual case costs one search
 		}
 		from, _ := doc.Offsets()
