@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -28,9 +29,32 @@ type pathMapping struct{ from, to string }
 
 func (o *inputOptions) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	listVar(flags, &o.include, "include", "GLOB", "further files of directories to read (repeatable)", func(s string) (string, error) { return s, nil })
-	flags.Int64Var(&o.maxBytes, "max-bytes", input.DefaultMaxBytes, "limit for one document, in bytes")
+	listVar(flags, &o.include, "include", "GLOB", "further files of directories to read (repeatable)", parseGlob)
+	o.maxBytes = input.DefaultMaxBytes
+	flags.Var((*byteLimit)(&o.maxBytes), "max-bytes", "limit for one document, in bytes")
 	listVar(flags, &o.pathMap, "path-map", "FROM=TO", "where to find EDS files that a bootstrap names (repeatable)", parsePathMapping)
+}
+
+func parseGlob(s string) (string, error) {
+	if !input.ValidGlob(s) {
+		return "", errors.New("not a valid glob")
+	}
+	return s, nil
+}
+
+// byteLimit is the value of --max-bytes: at least 1.
+type byteLimit int64
+
+func (l *byteLimit) String() string { return strconv.FormatInt(int64(*l), 10) }
+func (l *byteLimit) Type() string   { return "int" }
+
+func (l *byteLimit) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		return errors.New("must be a number of bytes, at least 1")
+	}
+	*l = byteLimit(n)
+	return nil
 }
 
 func parsePathMapping(s string) (pathMapping, error) {

@@ -41,7 +41,7 @@ func Find(ctx context.Context, args []string, o Options) ([]*File, error) {
 		o.MaxBytes = DefaultMaxBytes
 	}
 	for _, glob := range o.Include {
-		if !doublestar.ValidatePattern(glob) {
+		if !ValidGlob(glob) {
 			return nil, &PathError{glob, errors.New("not a valid glob")}
 		}
 	}
@@ -56,6 +56,9 @@ func Find(ctx context.Context, args []string, o Options) ([]*File, error) {
 	}
 	return f.files, errors.Join(f.errs...)
 }
+
+// ValidGlob tells whether a glob can be an Include.
+func ValidGlob(glob string) bool { return doublestar.ValidatePattern(glob) }
 
 type finder struct {
 	Options
