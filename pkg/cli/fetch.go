@@ -53,6 +53,7 @@ are explained, and make the exit code 4.`,
 	noEnv(cmd.Flags(), "record")
 	cmd.Flags().StringVar(&o.admin, "admin", "", "read a running Envoy through its admin interface at this URL or HOST:PORT")
 	cmd.Flags().StringVar(&o.csds, "csds", "", "read a gRPC client through its client status service at HOST:PORT")
+	noProject(cmd.Flags(), "admin", "csds")
 	outputVar(cmd, &o.output, render.AssignmentFormats())
 	return cmd
 }

@@ -24,6 +24,23 @@ func noEnv(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
+// noProjectAnnotation marks flags that a project's file cannot set.
+const noProjectAnnotation = "edsctl_no_project"
+
+// noProject takes flags out of the project's file: it comes with somebody's repository, so it does not decide which
+// servers are talked to, how, and with whose credentials.
+func noProject(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		f := flags.Lookup(name)
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[noProjectAnnotation] = []string{"true"}
+	}
+}
+
+func hasProject(f *pflag.Flag) bool { return f.Annotations[noProjectAnnotation] == nil }
+
 func hasEnv(f *pflag.Flag) bool { return f.Name != "help" && f.Annotations[noEnvAnnotation] == nil }
 
 // envName is the variable of a flag: "cluster-origin" is EDSCTL_CLUSTER_ORIGIN.

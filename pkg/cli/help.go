@@ -77,23 +77,24 @@ func exitCodesHelp() string {
 
 // settableFlags lists the flags of all commands that have a variable, sorted.
 func settableFlags(root *cobra.Command) []string {
-	return flagNames(root, func(*cobra.Command) bool { return true })
+	return flagNames(root, func(*cobra.Command) bool { return true }, hasEnv)
 }
 
 // projectFlags lists those that a project's file may set: it comes with somebody's repository, so it does not decide
 // which servers are talked to and how.
 func projectFlags(root *cobra.Command) []string {
-	return flagNames(root, func(cmd *cobra.Command) bool { return cmd.GroupID != groupLive })
+	return flagNames(root, func(cmd *cobra.Command) bool { return cmd.GroupID != groupLive },
+		func(f *pflag.Flag) bool { return hasEnv(f) && hasProject(f) })
 }
 
-func flagNames(root *cobra.Command, of func(*cobra.Command) bool) []string {
+func flagNames(root *cobra.Command, of func(*cobra.Command) bool, settable func(*pflag.Flag) bool) []string {
 	seen := map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		if !of(cmd) {
 			return
 		}
-		each := func(f *pflag.Flag) { seen[f.Name] = seen[f.Name] || hasEnv(f) }
+		each := func(f *pflag.Flag) { seen[f.Name] = seen[f.Name] || settable(f) }
 		cmd.Flags().VisitAll(each)
 		cmd.PersistentFlags().VisitAll(each)
 		for _, sub := range cmd.Commands() {
@@ -102,8 +103,8 @@ func flagNames(root *cobra.Command, of func(*cobra.Command) bool) []string {
 	}
 	walk(root)
 	var names []string
-	for name, settable := range seen {
-		if settable {
+	for name, can := range seen {
+		if can {
 			names = append(names, name)
 		}
 	}

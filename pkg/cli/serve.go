@@ -53,6 +53,7 @@ last good version stays. Clients, what they accept and what they refuse are told
 	fs.StringVar(&o.clientCA, "client-ca", "", "file with the certificates that must have signed those of clients")
 	fs.BoolVar(&o.force, "force", false, "push also what a client would refuse")
 	fs.BoolVar(&o.noWatch, "no-watch", false, "do not watch the files")
+	noProject(fs, "listen", "cert", "key", "client-ca")
 	outputVar(cmd, &o.output, render.ServeFormats())
 	return cmd
 }

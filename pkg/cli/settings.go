@@ -73,6 +73,9 @@ func fillFlag(f *pflag.Flag, env *Env, project, user *config.File) error {
 		config *config.File
 	}{{fromProject, project}, {fromUser, user}} {
 		if setting, ok := file.config.Flag(f.Name); ok {
+			if file.origin == fromProject && !hasProject(f) {
+				return usageError(fmt.Errorf("%s: a project's file cannot say which servers are talked to and how: use the command line, a variable or the user's file", setting.Where))
+			}
 			if file.origin == fromProject && namesFile(f.Name, setting.Values) {
 				return usageError(fmt.Errorf("%s: a project's file cannot say which files are written: use the command line", setting.Where))
 			}

@@ -54,6 +54,7 @@ It runs until Ctrl-C, --for, --max-updates or --until end it, all with exit code
 	noEnv(fs, "record")
 	fs.StringVar(&o.admin, "admin", "", "watch a running Envoy through its admin interface at this URL or HOST:PORT, every --refresh-delay")
 	fs.StringVar(&o.csds, "csds", "", "watch a gRPC client through its client status service at HOST:PORT, every --refresh-delay")
+	noProject(fs, "admin", "csds")
 	outputVar(cmd, &o.output, render.WatchFormats())
 	return cmd
 }

@@ -77,6 +77,9 @@ func (f *xdsFlags) bind(cmd *cobra.Command) {
 	fs.DurationVar(&f.refresh, "refresh-delay", time.Second, "time between two polls of rest and unary")
 	fs.IntVar(&f.maxMsgSize, "max-msg-size", 256<<20, "largest response, in bytes")
 	enumVar(cmd, &f.ack, "ack", string(xds.AckAlways), texts(xds.AckModes), "which responses to acknowledge: all, those that the client would accept, or none")
+	noProject(fs, "server", "bootstrap", "as", "transport", "service", "transport-version", "resource-version", "node-id", "node-cluster", "node-locality",
+		"node-metadata", "plaintext", "insecure", "cacert", "cert", "key", "servername", "authority", "header", "bearer-token-file", "connect-timeout",
+		"keepalive", "refresh-delay", "max-msg-size", "ack")
 }
 
 func texts[T ~string](values []T) []string {
