@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -36,6 +37,7 @@ type checker struct {
 	server  string
 	options validate.Options
 	least   diag.Severity // findings below it are not shown
+	nacks   bool          // responses are refused when the client refuses them
 	reports map[string]validate.Report
 	order   []string
 }
@@ -47,7 +49,8 @@ func (c *xdsCheck) newChecker(env *Env, o *xds.Options) *checker {
 	}
 	o.EnvoyVersion = c.profile.minorVersion()
 	return &checker{
-		on: c.validate == "on", client: o.Client, clients: clients, failOn: c.failOn, server: o.Dial.Target, reports: map[string]validate.Report{},
+		nacks: o.Ack == xds.AckValid,
+		on:    c.validate == "on", client: o.Client, clients: clients, failOn: c.failOn, server: o.Dial.Target, reports: map[string]validate.Report{},
 		options: validate.Options{
 			Clients: clients, EnvoyVersion: c.profile.minorVersion(), UnknownFields: c.profile.unknownKeys, Getenv: env.Getenv,
 		},
@@ -58,6 +61,9 @@ func (c *xdsCheck) newChecker(env *Env, o *xds.Options) *checker {
 func (c *checker) event(ev *xds.Event) error {
 	if ev.Kind != xds.Received || !c.on {
 		return nil
+	}
+	if ev.IsCDS() && c.nacks && c.client == diag.Envoy {
+		return c.clusters(ev)
 	}
 	var resources []*eds.Resource
 	var asked []bool
@@ -84,6 +90,41 @@ func (c *checker) event(ev *xds.Event) error {
 		}
 	}
 	return c.refusal(report, resources, asked)
+}
+
+// clusters marks the clusters of a CDS response that Envoy would not take. The error is for a response of which it takes
+// none.
+func (c *checker) clusters(ev *xds.Event) error {
+	var resources []*eds.Resource
+	var at []int
+	for i := range ev.Clusters {
+		m := ev.Clusters[i].Message
+		if m == nil || ev.Clusters[i].Err != nil {
+			continue
+		}
+		r := &eds.Resource{
+			File: c.server, Name: m.GetName(), APIVersion: eds.V3, Shape: eds.ShapeCDS, Source: eds.FromCDS, Origin: eds.OriginCDS,
+			Assignment: m.GetLoadAssignment(), Cluster: &eds.Cluster{Message: m, Index: i},
+		}
+		if r.Assignment == nil {
+			r.Absent, r.Assignment = true, &endpointv3.ClusterLoadAssignment{}
+		}
+		r.Original = r.Assignment
+		resources, at = append(resources, r), append(at, i)
+	}
+	report := validate.Run(resources, c.options)
+	for k := range resources {
+		text, _ := refusedFor(report, k, diag.Envoy)
+		if text == "" {
+			continue
+		}
+		full, whole := xds.ClusterRefusalText(&ev.Clusters[at[k]], text)
+		if whole {
+			return errors.New(full)
+		}
+		ev.Clusters[at[k]].Err = errors.New(strings.TrimPrefix(full, "Error adding/updating cluster(s) "+resources[k].Name+": "))
+	}
+	return nil
 }
 
 // judge validates assignments that came otherwise than by a stream.

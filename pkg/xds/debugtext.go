@@ -140,6 +140,15 @@ const constraintText = "Proto constraint validation failed ("
 // dumpMark stands in predicted error texts for the text of a message.
 const dumpMark = "<dump>"
 
+// ClusterRefusalText is RefusalText for a cluster of a CDS response. whole tells that Envoy refuses the response for it,
+// and takes none of its clusters; otherwise it is the cluster's part of the error.
+func ClusterRefusalText(c *Cluster, text string) (full string, whole bool) {
+	if strings.HasPrefix(text, constraintText) {
+		return debugText(c.Message) + ": " + text, true
+	}
+	return strings.ReplaceAll(text, dumpMark, debugMarker), false
+}
+
 // absentText begins the error about an address that is not there: Envoy prints the empty one.
 const absentText = "Address must be set: "
 

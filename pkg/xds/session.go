@@ -233,13 +233,16 @@ func (s *session) receiveCDS(r *response, refused error, now time.Time, ev *Even
 	markDuplicates(clusters)
 	ev.Clusters = clusters
 	whole := refused != nil
-	if refused == nil {
+	if !whole {
 		refused = refuseClusters(clusters)
 	}
 	ev.Refused = refused
-	nack, stop := splitStop(check(ev))
-	if refused == nil {
-		refused = nack
+	nack, stop := splitStop(check(ev)) // which may mark clusters as refused
+	if !whole {
+		refused = refuseClusters(clusters)
+	}
+	if nack != nil && s.ack == AckValid {
+		whole, refused = true, nack
 	}
 	if !whole {
 		s.eds.pause(true)
