@@ -46,4 +46,5 @@ conformance:
 	@failed=0; \
 	$(GO) run ./conformance -version $(ENVOY_VERSION) $(CONFORMANCEFLAGS) || failed=1; \
 	$(GO) run ./conformance/traffic -version $(ENVOY_VERSION) -envoy .conformance/$(ENVOY_VERSION)/bin/envoy $(TRAFFICFLAGS) || failed=1; \
+	EDSCTL_ENVOY=$(CURDIR)/.conformance/$(ENVOY_VERSION)/bin/envoy $(GO) test -count=1 -run '^TestEnvoy' ./pkg/xds/serve || failed=1; \
 	exit $$failed
