@@ -1,6 +1,8 @@
 package eds
 
 import (
+	"iter"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
@@ -18,16 +20,17 @@ func (r *Resource) Lookup(p diag.Path) document.Node {
 	return below(root, p)
 }
 
-// Finder looks up many paths of one resource. It remembers the elements of the lists that it passes, so that the time for
-// each path does not depend on the length of the lists. It must not be used by several goroutines.
+// Finder looks up many paths of one resource. It remembers the elements of the lists and maps that it passes, so that the
+// time for each path does not depend on their length. It must not be used by several goroutines.
 type Finder struct {
 	resource *Resource
 	lists    map[document.Node][]document.Node
+	maps     map[document.Node]map[string]document.Node
 }
 
 // NewFinder makes a Finder for a resource.
 func NewFinder(r *Resource) *Finder {
-	return &Finder{r, map[document.Node][]document.Node{}}
+	return &Finder{r, map[document.Node][]document.Node{}, map[document.Node]map[string]document.Node{}}
 }
 
 // Span is Resource.Span.
@@ -44,7 +47,18 @@ func (f *Finder) Span(p diag.Path) diag.Span {
 }
 
 func (f *Finder) step(n document.Node, s diag.Step) document.Node {
-	if s.IsKey || s.Name != "" {
+	switch {
+	case s.IsKey:
+		children, ok := f.maps[n]
+		if !ok {
+			children = map[string]document.Node{}
+			for key, value := range keyed(n) {
+				children[key] = value
+			}
+			f.maps[n] = children
+		}
+		return children[s.Name]
+	case s.Name != "":
 		return step(n, s)
 	}
 	list, ok := f.lists[n]
@@ -108,15 +122,26 @@ func step(n document.Node, s diag.Step) document.Node {
 	return document.Node{}
 }
 
-// childKey is the value under an exact key.
+// childKey is the value under an exact key: the last one counts.
 func childKey(n document.Node, key string) document.Node {
 	var found document.Node
-	for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {
-		if text, ok := keyText(k); ok && text == key {
-			found = k.Next()
+	for text, value := range keyed(n) {
+		if text == key {
+			found = value
 		}
 	}
 	return found
+}
+
+// keyed yields the keys that are text, with their values, in order.
+func keyed(n document.Node) iter.Seq2[string, document.Node] {
+	return func(yield func(string, document.Node) bool) {
+		for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {
+			if text, ok := keyText(k); ok && !yield(text, k.Next()) {
+				return
+			}
+		}
+	}
 }
 
 // unknownKey is the key itself of a field that the message does not have.
