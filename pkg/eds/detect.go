@@ -33,8 +33,8 @@ func detectFormat(src []byte, suffix string) Format {
 	ext := strings.ToLower(suffix)
 	switch ext {
 	case ".yaml", ".yml", ".json", ".jsonl", ".ndjson": // a stray control character does not make it binary
-		if bytes.IndexByte(head, 0) >= 0 && isBinary(head) {
-			return Binary
+		if bytes.IndexByte(head, 0) >= 0 && isBinary(head) && isBinary(bytes.ReplaceAll(head, []byte{0}, []byte{1})) {
+			return Binary // a few NULs among much text do neither: Envoy's readers take them
 		}
 	default:
 		if isBinary(head) {

@@ -65,6 +65,10 @@ func TestFound(t *testing.T) {
 			kind: diag.Accept,
 		},
 		{
+			name: "a NUL in a quoted string", file: "bootstrap.yaml",
+			text: "node: {id: \"a\x00\", cluster: b} # " + strings.Repeat("text ", 50) + "\n" + found("alt_stat_name: a"), kind: diag.Accept,
+		},
+		{
 			name: "two JSON documents in one file", file: "bootstrap.json",
 			text: strings.Repeat(`{"static_resources": {"clusters": [{"name": "v", "load_assignment": {"cluster_name": "v"}}]}} `, 2),
 			kind: diag.Rejected, rule: "syntax", message: "Unable to parse JSON as proto (INVALID_ARGUMENT: extraneous characters after end of JSON object)",
