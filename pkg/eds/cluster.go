@@ -211,11 +211,16 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 	for i, n := range items(list) {
 		p := placement{shape: ShapeBootstrap, version: r.opts.APIVersion, index: i, bootstrap: b}
 		p.where = wire{root: bootstrapMessage, at: fmt.Sprintf("%s[%d]", prefix, i), message: clusterMessage, depth: 3}
+		if !isSequence(list) { // a single message where a list belongs
+			p.where.at = prefix
+		}
 		c, la := r.decodeCluster(n, p)
 		b.Clusters = append(b.Clusters, c)
 		inner, places = append(inner, la), append(places, p)
 	}
+	b.named = make(map[string][]*Cluster, len(b.Clusters))
 	for i, c := range b.Clusters {
+		b.named[c.Message.GetName()] = append(b.named[c.Message.GetName()], c)
 		r.clusterResources(c, inner[i], places[i])
 	}
 	b.index(r.file.Resources)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
@@ -270,13 +272,42 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 	return se.Envoy
 }
 
-// jsonPlace is where in a response an error of the JSON reader is, as protobuf says it: an Any is passed over as a whole
-// before it is read, so it is the resource.
+// jsonPlace is where an error of the JSON reader is, as protobuf says it. An Any is passed over as a whole before it is
+// read, so in a response it is the resource; in a bootstrap it is the field, as far as edsctl models it.
 func jsonPlace(root string, path diag.Path) string {
-	if root != responseMessage || len(path) < 2 || path[0].Name != "resources" || path[1].Name != "" {
-		return ""
+	switch {
+	case root == responseMessage && len(path) > 1 && path[0].Name == "resources" && path[1].Name == "":
+		return fmt.Sprintf(" @ resources[%d]: message google.protobuf.Any", path[1].Index)
+	case root == bootstrapMessage && len(path) > 2 && sameField(path[0].Name, "static_resources") && path[1].Name == "clusters" && path[2].Name == "":
+		return clusterPlace(path)
 	}
-	return fmt.Sprintf(" @ resources[%d]: message google.protobuf.Any", path[1].Index)
+	return ""
+}
+
+// clusterPlace is the path of a field of a static cluster with its type.
+func clusterPlace(path diag.Path) string {
+	text := fmt.Sprintf("%s.%s[%d]", path[0].Name, path[1].Name, path[2].Index)
+	typ := "message " + clusterMessage
+	md := (&clusterv3.Cluster{}).ProtoReflect().Descriptor()
+	for i := 3; i < len(path) && md != nil; i++ {
+		fd := md.Fields().ByTextName(path[i].Name)
+		if fd == nil {
+			fd = md.Fields().ByJSONName(path[i].Name)
+		}
+		if fd == nil || fd.IsMap() {
+			return "" // skipped over, or without a name of its own
+		}
+		text += "." + path[i].Name
+		typ, md = typeName(fd), fd.Message()
+		if i+1 < len(path) && path[i+1].Name == "" {
+			i++
+			text += fmt.Sprintf("[%d]", path[i].Index)
+		}
+		if md != nil && classify(md.FullName()) != notWellKnown {
+			break // an Any is passed over, a wrapper is its value
+		}
+	}
+	return " @ " + text + ": " + typ
 }
 
 // jsonErrorText puts a lexer's error into the frame that protobuf gives it. A few texts stand alone.

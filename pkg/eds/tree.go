@@ -83,20 +83,13 @@ func textOf(n document.Node, key string) string {
 	return v.text
 }
 
-// items yields the elements of a list as protobuf's lenient reader takes them: a single value counts as a list of one.
+// items are the elements of a list of messages as protobuf's lenient reader takes them: a single value counts as a list of
+// one, lists inside are spread out.
 func items(n document.Node) []document.Node {
-	n = n.Target()
-	switch n.Kind() {
-	case document.Sequence:
-		var out []document.Node
-		for c := n.First(); c.IsValid(); c = c.Next() {
-			out = append(out, c)
-		}
-		return out
-	case document.Invalid:
+	if !n.Target().IsValid() {
 		return nil
 	}
-	return []document.Node{n}
+	return flatten(n, nil)
 }
 
 // isMapping and isSequence look through aliases.

@@ -126,11 +126,8 @@ func (b *build) isPrimary(name string) bool {
 	if b.c.Bootstrap == nil {
 		return false
 	}
-	return slices.ContainsFunc(b.c.Bootstrap.Clusters, func(other *eds.Cluster) bool {
+	return slices.ContainsFunc(b.c.Bootstrap.Named(name), func(other *eds.Cluster) bool {
 		m := other.Message
-		if m.GetName() != name {
-			return false
-		}
 		config := m.GetEdsClusterConfig().GetEdsConfig()
 		return m.GetType().String() != "EDS" || m.GetClusterType() != nil || config.GetPathConfigSource() != nil || config.GetPath() != "" //nolint:staticcheck // still read
 	})
