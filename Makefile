@@ -25,7 +25,7 @@ check:
 	$(TOOL) staticcheck ./...
 	@sh .ci/check-words
 	@sh .ci/check-generated
-	$(GO) test -race -short -shuffle=on $(RACE)
+	$(GO) test -race -short -shuffle=on -timeout 25m $(RACE)
 
 docs:
 	UPDATE=1 $(GO) test -count=1 -run '^TestDocs' ./pkg/... ./cmd/...
