@@ -60,9 +60,7 @@ are explained, and make the exit code 4.`,
 
 // outputVar declares -o, --output with one value.
 func outputVar(cmd *cobra.Command, value *string, formats []string) {
-	*value = formats[0]
-	cmd.Flags().VarP(enum{value, formats}, "output", "o", "output format")
-	completeFlag(cmd, "output", cobra.FixedCompletions(words(formats), cobra.ShellCompDirectiveNoFileComp))
+	enumVarP(cmd, value, "output", "o", formats[0], formats, "output format")
 }
 
 func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {
