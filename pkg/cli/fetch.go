@@ -189,12 +189,12 @@ func quotedNames(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// connectionError says why a server could not be asked, in one line with hints.
+// connectionError says why a server could not be asked, in one line with hints. What the server says is its own text.
 func connectionError(o xds.Options, failed *xds.StreamError) error {
 	cause, hints := xds.ExplainClose(failed, o)
-	err := fmt.Errorf("%s: %w", o.Dial.Target, failed)
+	text := render.Printable(strings.Join(strings.Fields(failed.Error()), " "))
 	if cause != "" {
-		err = fmt.Errorf("%s: %s (%w)", o.Dial.Target, cause, failed)
+		text = fmt.Sprintf("%s (%s)", cause, text)
 	}
-	return withHint(err, hints...)
+	return withHint(fmt.Errorf("%s: %s", o.Dial.Target, text), hints...)
 }

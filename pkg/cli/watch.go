@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -205,7 +206,7 @@ func closeText(ev *xds.Event) string {
 	if ev.Err == nil {
 		return "the server closed the stream; reconnecting"
 	}
-	return ev.Err.Error() + "; reconnecting"
+	return strings.Join(strings.Fields(ev.Err.Error()), " ") + "; reconnecting"
 }
 
 // received tells what a response changes, and whether that was the last that the user wants to see.

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/edsctl/edsctl/pkg/xds"
@@ -52,5 +56,43 @@ func TestClusterRefusals(t *testing.T) {
 	err := check.event(event(good("a"), zero))
 	if err == nil || !strings.Contains(err.Error(), `name: "zero"`) || !strings.Contains(err.Error(), "Proto constraint validation failed (ClusterValidationError.ConnectTimeout") {
 		t.Errorf("a cluster that breaks a constraint: %v", err)
+	}
+}
+
+// TestFetchDuplicateName fetches a response with one name twice (case 99): both clients take it, Envoy the first copy.
+func TestFetchDuplicateName(t *testing.T) {
+	t.Parallel()
+	resp := &discoveryv3.DiscoveryResponse{VersionInfo: "1", Nonce: "1", TypeUrl: xds.AssignmentURL(xds.V3)}
+	for i := range 2 {
+		any, err := anypb.New(benchAssignment("twice", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Resources = append(resp.Resources, any)
+	}
+	addr, stop := serveOnce(t, resp)
+	defer stop()
+	var stdout, stderr bytes.Buffer
+	env := Env{
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" },
+		UserConfigDir: func() (string, error) { return "", errors.New("none") },
+	}
+	Main(t.Context(), env, []string{"fetch", "twice", "--server", addr, "--plaintext", "--service", "eds", "--fail-on", "never", "-v"})
+	if n := strings.Count(stdout.String(), "address: 10."); n != 1 {
+		t.Errorf("%d endpoints are printed, want those of the first copy:\n%s", n, &stdout)
+	}
+	for _, want := range []string{"[resource-duplicate-name]", "sent ACK"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("standard error lacks %q:\n%s", want, &stderr)
+		}
+	}
+}
+
+// TestHostileServer prints what a server says without the control characters that it may hold.
+func TestHostileServer(t *testing.T) {
+	t.Parallel()
+	got := connectionError(xds.Options{Dial: xds.Dial{Target: "cp:1"}}, &xds.StreamError{Code: 7, Text: "no\x1b[31m\nhint: do it"}).Error()
+	if want := "cp:1: the server refuses these credentials for this node (PermissionDenied: no\ufffd[31m hint: do it)"; got != want {
+		t.Errorf("says %q, want %q", got, want)
 	}
 }
