@@ -168,6 +168,11 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	}
 	ev.Refused = refused
 	nack, stop := splitStop(check(ev))
+	if state, ok := s.eds.(*sotwSubscription); ok && s.follow && len(s.warm.watches) == 0 && s.ack == AckValid && s.client == diag.Envoy {
+		state.unwatched(r) // a server that takes the answer for a NACK may loop: so only where Envoy is to be followed
+		s.flush(s.eds)
+		return stop, true
+	}
 	if refused == nil && nack == nil {
 		refused = s.refuseNames(r)
 	} else if refused == nil {

@@ -67,6 +67,17 @@ func (s *sotwSubscription) take(r *response, _ func(string) bool, nack *status.S
 	}
 }
 
+// unwatched takes a response of a type of which nothing is wanted any more, as Envoy does: an empty one is accepted
+// without an answer; one with resources is answered with the version from before, which refuses it without a reason.
+func (s *sotwSubscription) unwatched(r *response) {
+	s.nonce = r.nonce
+	if len(r.items) == 0 {
+		s.version = r.version
+		return
+	}
+	s.pending = true
+}
+
 // holds is about heartbeats: in this variant the version of a resource is that of the last accepted response.
 func (s *sotwSubscription) holds(string) (string, bool) { return s.version, true }
 

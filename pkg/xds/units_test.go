@@ -291,3 +291,41 @@ func TestLEDSIsNamed(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 }
+
+// TestUnwatched sends assignments after the last cluster with EDS has gone: Envoy answers with its old version, and an
+// empty response not at all (testdata/vectors/envoy-xds/envoy-with-go-control-plane).
+func TestUnwatched(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[AckMode]string{AckValid: " e1 n2", AckAlways: "ack e2 n2"} {
+		o := Options{Ack: mode, Now: func() time.Time { return time.Unix(0, 0) }}
+		s := newSession(o.withDefaults(), nil, true)
+		s.opened(s.cdsURL, s.edsURL)
+		receive := func(r *response) {
+			var ev Event
+			s.receive(r, time.Unix(1, 0), &ev, func(*Event) error { return nil })
+		}
+		clusters := func(version string, list ...*anypb.Any) *response {
+			return fromSotW(&discoveryv3.DiscoveryResponse{VersionInfo: version, Nonce: version, TypeUrl: s.cdsURL, Resources: list})
+		}
+		assignments := func(version, nonce string, list ...*anypb.Any) *response {
+			return fromSotW(&discoveryv3.DiscoveryResponse{VersionInfo: version, Nonce: nonce, TypeUrl: s.edsURL, Resources: list})
+		}
+		receive(clusters("c1", anyOf(t, edsCluster("a", ""))))
+		receive(assignments("e1", "n1", anyOf(t, cla("a", "127.0.0.1"))))
+		receive(clusters("c2"))
+		s.drain()
+		receive(assignments("e2", "n2", anyOf(t, cla("a", "127.0.0.2"))))
+		got := ""
+		for _, out := range s.drain() {
+			m := out.msg.(*discoveryv3.DiscoveryRequest)
+			got = string(out.ack) + " " + m.GetVersionInfo() + " " + m.GetResponseNonce()
+		}
+		if got != want {
+			t.Errorf("%s: answers with %q, want %q", mode, got, want)
+		}
+		receive(assignments("e3", "n3"))
+		if n := len(s.drain()); (n == 0) != (mode == AckValid) {
+			t.Errorf("%s: %d answers to an empty response", mode, n)
+		}
+	}
+}
