@@ -14,11 +14,15 @@ import (
 var version string
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	env := cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, UserConfigDir: os.UserConfigDir, Version: cli.BuildVersion(version),
-	}
-	os.Exit(cli.Main(ctx, env, os.Args[1:]))
+	os.Exit(cli.Main(context.Background(), cli.Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, UserConfigDir: os.UserConfigDir,
+		Version: cli.BuildVersion(version), Interruptible: interruptible,
+	}, os.Args[1:]))
+}
+
+// interruptible ends the context with the first signal; a second one ends the process at once.
+func interruptible(ctx context.Context) context.Context {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 
 	"golang.org/x/term"
@@ -15,6 +16,9 @@ type Env struct {
 	Getenv         func(string) string
 	UserConfigDir  func() (string, error) // os.UserConfigDir
 	Version        Version
+	// Interruptible makes a context that ends when the user interrupts; nil: the context of Main is one already. It is
+	// not called for a command that ends at once, since to wait for signals is a sixth of the time in which one starts.
+	Interruptible func(context.Context) context.Context
 
 	projectConfig, userConfig func() (*config.File, error)
 }

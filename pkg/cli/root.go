@@ -18,9 +18,12 @@ const (
 	groupAuthor = "author"
 )
 
-// Main runs one command line and returns the exit code. The context ends when the user interrupts.
+// Main runs one command line and returns the exit code.
 func Main(ctx context.Context, env Env, args []string) int {
 	root := rootFor(&env, args)
+	if env.Interruptible != nil && !isBrief(args) {
+		ctx = env.Interruptible(ctx)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -28,6 +31,11 @@ func Main(ctx context.Context, env Env, args []string) int {
 	}
 	printError(env.Stderr, err)
 	return exitCodeOf(err)
+}
+
+// isBrief tells whether a command line prints what is in the program and nothing else.
+func isBrief(args []string) bool {
+	return len(args) > 0 && (args[0] == "version" || args[0] == "completion")
 }
 
 // constructors are the commands by their names.
