@@ -75,6 +75,33 @@ func TestEmbeddedTwice(t *testing.T) {
 	}
 }
 
+// TestEmbeddedBehindFolded has texts whose last line break stands for several: it ends where the scalar does.
+func TestEmbeddedBehindFolded(t *testing.T) {
+	for _, tt := range []struct {
+		src        string
+		start, end int
+	}{
+		{">\n !00\"\n\n", 6, 8},
+		{">\n !00\"\n\n\n\n", 6, 8},
+		{"|\n !00\"\n\n", 6, 8},
+		{">\n\r!00\"\r\r", 6, 8},
+		{">+\n !00\"\n\n", 7, 10},
+		{">\n a: b\n\n", 3, 7},
+	} {
+		docs, err := ParseYAML([]byte(tt.src), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, _ := lastScalar(docs[0].Root).Embedded(YAML, Limits{})
+		if len(inner) == 0 {
+			t.Fatalf("%q: no document", tt.src)
+		}
+		if start, end := inner[0].Root.OuterOffsets(); start != tt.start || end != tt.end {
+			t.Errorf("%q: %d to %d, want %d to %d", tt.src, start, end, tt.start, tt.end)
+		}
+	}
+}
+
 // TestEmbeddedBytes embeds random texts in every style and compares the bytes that the nodes inside point at.
 func TestEmbeddedBytes(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))

@@ -64,3 +64,13 @@ func truncatePieces(pieces []piece, n int) []piece {
 	}
 	return pieces
 }
+
+// clampPieces keeps the sources of all pieces before offset end: a folded scalar's last line break may be noted at the
+// last of the breaks below its text, where the scalar itself ends behind the first.
+func clampPieces(pieces []piece, end int) {
+	for i := len(pieces) - 1; i >= 0 && pieces[i].src+pieces[i].srcLen > end; i-- {
+		p := &pieces[i]
+		p.src = min(p.src, end)
+		p.srcLen = end - p.src
+	}
+}

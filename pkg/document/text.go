@@ -51,7 +51,10 @@ func (d *Document) decode(r *record, pieces *[]piece) []byte {
 	case Literal, Folded:
 		s.lineStart = bytes.LastIndexByte(s.src[:s.pos], s.lineBreak) + 1
 		chomp, _, _, _ := s.scanBlockHeader()
-		s.scanBlockText(r.style, chomp, int(r.child>>1), r.child&1 != 0)
+		end := s.scanBlockText(r.style, chomp, int(r.child>>1), r.child&1 != 0)
+		if pieces != nil {
+			clampPieces(*pieces, end)
+		}
 	case SingleQuoted:
 		s.pos++
 		s.scanFlowScalar('\'', 0, int(r.end))
