@@ -3,7 +3,6 @@ package author
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -73,13 +72,7 @@ func (w *textWriter) field(fd protoreflect.FieldDescriptor, v protoreflect.Value
 }
 
 func (w *textWriter) entries(fd protoreflect.FieldDescriptor, m protoreflect.Map) error {
-	var keys []protoreflect.MapKey
-	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
-		keys = append(keys, k)
-		return true
-	})
-	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int { return strings.Compare(a.String(), b.String()) })
-	for _, k := range keys {
+	for _, k := range sortedMapKeys(m) {
 		err := w.block(string(fd.Name()), func() error {
 			if err := w.value(fd.MapKey(), k.Value()); err != nil {
 				return err

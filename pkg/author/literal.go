@@ -103,15 +103,20 @@ func oneLiteral(fd protoreflect.FieldDescriptor, v protoreflect.Value) (*literal
 	return scalarLiteral(fd, v), nil
 }
 
-func mapFieldLiteral(fd protoreflect.FieldDescriptor, m protoreflect.Map) (*literal, error) {
-	out := &literal{kind: mapLiteral, data: true}
+// sortedMapKeys is the order in which the entries of a map are written.
+func sortedMapKeys(m protoreflect.Map) []protoreflect.MapKey {
 	var keys []protoreflect.MapKey
 	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
 		keys = append(keys, k)
 		return true
 	})
 	slices.SortFunc(keys, func(a, b protoreflect.MapKey) int { return strings.Compare(a.String(), b.String()) })
-	for _, k := range keys {
+	return keys
+}
+
+func mapFieldLiteral(fd protoreflect.FieldDescriptor, m protoreflect.Map) (*literal, error) {
+	out := &literal{kind: mapLiteral, data: true}
+	for _, k := range sortedMapKeys(m) {
 		v, err := oneLiteral(fd.MapValue(), m.Get(k))
 		if err != nil {
 			return nil, err

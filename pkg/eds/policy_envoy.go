@@ -111,12 +111,12 @@ func envoyLegacy(m *clusterv3.Cluster) PolicyConfig {
 	switch m.GetLbPolicy() {
 	case clusterv3.Cluster_ROUND_ROBIN:
 		p.ConfigPath = clusterPath("round_robin_lb_config")
-		p.SlowStart = legacySlowStart(m.GetRoundRobinLbConfig().GetSlowStartConfig())
+		p.SlowStart = slowStart(m.GetRoundRobinLbConfig().GetSlowStartConfig())
 	case clusterv3.Cluster_LEAST_REQUEST:
 		p.ConfigPath = clusterPath("least_request_lb_config")
 		c := m.GetLeastRequestLbConfig()
 		p.ChoiceCount, p.ActiveRequestBias = optional(c.GetChoiceCount()), runtimeDouble(c.GetActiveRequestBias())
-		p.SlowStart = legacySlowStart(c.GetSlowStartConfig())
+		p.SlowStart = slowStart(c.GetSlowStartConfig())
 	case clusterv3.Cluster_RING_HASH:
 		p.ConfigPath = clusterPath("ring_hash_lb_config")
 		c := m.GetRingHashLbConfig()
@@ -151,17 +151,6 @@ func legacyZoneAware(c *clusterv3.Cluster_CommonLbConfig_ZoneAwareLbConfig) Zone
 		z.RoutingEnabled = new(e.GetValue())
 	}
 	return z
-}
-
-func legacySlowStart(c *clusterv3.Cluster_SlowStartConfig) *SlowStartConfig {
-	if c == nil {
-		return nil
-	}
-	s := &SlowStartConfig{WindowMillis: c.GetSlowStartWindow().AsDuration().Milliseconds(), Aggression: runtimeDouble(c.GetAggression())}
-	if w := c.GetMinWeightPercent(); w != nil {
-		s.MinWeightPercent = new(w.GetValue())
-	}
-	return s
 }
 
 func legacyHash(common *clusterv3.Cluster_CommonLbConfig) *HashConfig {

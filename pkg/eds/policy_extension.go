@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
 	lbcommonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/common/v3"
 	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
@@ -15,7 +16,9 @@ import (
 	roundrobinv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/round_robin/v3"
 	subsetv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/subset/v3"
 	wrrlocalityv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/wrr_locality/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -151,8 +154,16 @@ func forceLocalZone(z *lbcommonv3.LocalityLbConfig_ZoneAwareLbConfig) *uint64 {
 	return nil
 }
 
-func slowStart(c *lbcommonv3.SlowStartConfig) *SlowStartConfig {
-	if c == nil {
+// slowStartMessage is the configuration of a Cluster or of an extension, which have the same fields.
+type slowStartMessage interface {
+	comparable
+	GetSlowStartWindow() *durationpb.Duration
+	GetAggression() *corev3.RuntimeDouble
+	GetMinWeightPercent() *typev3.Percent
+}
+
+func slowStart[M slowStartMessage](c M) *SlowStartConfig {
+	if c == *new(M) {
 		return nil
 	}
 	s := &SlowStartConfig{WindowMillis: c.GetSlowStartWindow().AsDuration().Milliseconds(), Aggression: runtimeDouble(c.GetAggression())}

@@ -83,12 +83,7 @@ func (t *diffWriter) shifts(rows []shiftRow) {
 	if len(rows) == 0 {
 		return
 	}
-	out := table.NewWriter()
-	style := table.StyleDefault
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
-	style.Format.Header = text.FormatDefault
-	out.SetStyle(style)
+	out := plainTable("  ", "")
 	out.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, WidthMax: shiftNameWidth, WidthMaxEnforcer: text.WrapHard},
 		{Number: 2, Align: text.AlignRight, AlignHeader: text.AlignRight},

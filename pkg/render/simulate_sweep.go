@@ -176,12 +176,7 @@ func (t *simulationWriter) chart(s *simulate.Sweep, color bool) string {
 const axisTitle = "      share of all requests over failed endpoints of the selection"
 
 func (t *simulationWriter) points(s *simulate.Sweep) {
-	out := table.NewWriter()
-	style := table.StyleDefault
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Format.Header = text.FormatDefault
-	out.SetStyle(style)
+	out := plainTable("", "  ")
 	header := table.Row{"failed", ""}
 	for _, p := range s.Priorities {
 		header = append(header, fmt.Sprintf("P%d", p))

@@ -172,14 +172,20 @@ func (t *simulationWriter) wrapped(prefix, s string) {
 	}
 }
 
-// table writes the tree. One column of shares leaves room for bars; rates and samples are those of the last column.
-func (t *simulationWriter) table(columns []column, rows []shareRow, compared bool) {
+// plainTable is a table without lines; left and right stand beside each cell.
+func plainTable(left, right string) table.Writer {
 	out := table.NewWriter()
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Box.PaddingLeft, style.Box.PaddingRight = left, right
 	style.Format.Header = text.FormatDefault
 	out.SetStyle(style)
+	return out
+}
+
+// table writes the tree. One column of shares leaves room for bars; rates and samples are those of the last column.
+func (t *simulationWriter) table(columns []column, rows []shareRow, compared bool) {
+	out := plainTable("", "  ")
 	header := table.Row{}
 	for _, title := range shareHeader(columns, compared) {
 		header = append(header, title)

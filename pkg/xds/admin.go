@@ -122,14 +122,8 @@ func (d *Dial) get(ctx context.Context, client *http.Client, url string) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", url, err)
 	}
-	md, err := d.headers()
-	if err != nil {
+	if err := d.addHeaders(req.Header); err != nil {
 		return nil, err
-	}
-	for name, values := range md {
-		for _, v := range values {
-			req.Header.Add(name, v)
-		}
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -75,6 +75,20 @@ func requestJSON(req *discoveryv3.DiscoveryRequest) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// addHeaders adds what every request of this control plane carries.
+func (d *Dial) addHeaders(h http.Header) error {
+	md, err := d.headers()
+	if err != nil {
+		return err
+	}
+	for name, values := range md {
+		for _, v := range values {
+			h.Add(name, v)
+		}
+	}
+	return nil
+}
+
 // post makes one poll. It returns nil without an error when nothing changed.
 func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error) {
 	body, err := requestJSON(req)
@@ -85,14 +99,8 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", url, err)
 	}
-	md, err := d.headers()
-	if err != nil {
+	if err := d.addHeaders(hr.Header); err != nil {
 		return nil, err
-	}
-	for name, values := range md {
-		for _, v := range values {
-			hr.Header.Add(name, v)
-		}
 	}
 	hr.Header.Set("Content-Type", "application/json")
 	hr.Header.Set("User-Agent", d.UserAgent)
