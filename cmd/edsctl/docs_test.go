@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -92,7 +95,32 @@ func runExample(t *testing.T, dir, bin, command string) string {
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {
 		t.Fatalf("%s: %v", command, err)
 	}
+	if listen := listenFlag.FindStringSubmatch(command); listen != nil {
+		waitForSocket(t, filepath.Join(dir, listen[1]))
+	}
 	return string(out)
+}
+
+// listenFlag finds the socket of an example that starts a server in the background.
+var listenFlag = regexp.MustCompile(`--listen unix:(\S+) .*&`)
+
+// waitForSocket returns when somebody accepts connections on a unix socket, so that what the next example prints does not
+// depend on which of the two processes is faster.
+func waitForSocket(t *testing.T, path string) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		conn, err := net.Dial("unix", path)
+		if err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("no server on %s: %v", path, err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // rewritePage goes through the blocks of a page: it hands files to write, and commands to run, whose results take the
