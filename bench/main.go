@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"text/tabwriter"
 )
 
@@ -20,7 +21,14 @@ type options struct {
 	envoy     string
 	dir       string
 	printOnly bool
+	only      *regexp.Regexp // of the names of rows; nil: all
 }
+
+// wants tells whether a row is to be measured.
+func (o options) wants(name string) bool { return o.only == nil || o.only.MatchString(name) }
+
+// begins tells on standard error what is measured, since the table comes at the end.
+func (o options) begins(name string) { fmt.Fprintln(os.Stderr, "bench:", name) }
 
 func main() {
 	var o options
@@ -28,7 +36,15 @@ func main() {
 	flag.StringVar(&o.envoy, "envoy", findEnvoy(), "the Envoy binary to compare with; none: that row is skipped")
 	flag.StringVar(&o.dir, "dir", ".bench", "folder for the inputs and the programs")
 	flag.BoolVar(&o.printOnly, "print-only", false, "exit with 0 also when a bar is missed")
+	only := flag.String("only", "", "regular expression: the rows to measure; empty: all")
 	flag.Parse()
+	if *only != "" {
+		var err error
+		if o.only, err = regexp.Compile(*only); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: -only:", err)
+			os.Exit(2)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	missed, err := run(ctx, o)
@@ -66,6 +82,10 @@ func run(ctx context.Context, o options) (missed int, err error) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WHAT\tEDSCTL\tBASELINE\tRATIO\tBAR\t")
 	for _, r := range rows(o, programs, in) {
+		if !o.wants(r.name) {
+			continue
+		}
+		o.begins(r.name)
 		if r.baseline == nil {
 			fmt.Fprintf(w, "%s\t-\t-\t-\t%.1f\tskipped: no Envoy\n", r.name, r.bar)
 			continue
@@ -79,8 +99,17 @@ func run(ctx context.Context, o options) (missed int, err error) {
 			missed += r.print(w, ", peak memory", a.bytes/(1<<20), b.bytes/(1<<20), "%.0f MiB", r.memoryBar)
 		}
 	}
-	more, err := library(w, o, in)
-	return missed + more, errors.Join(err, w.Flush())
+	for _, measure := range []func() (int, error){
+		func() (int, error) { return library(w, o, in) },
+		func() (int, error) { return live(ctx, w, o, programs) },
+	} {
+		more, err := measure()
+		if err != nil {
+			return missed, errors.Join(err, w.Flush())
+		}
+		missed += more
+	}
+	return missed, w.Flush()
 }
 
 // row is one comparison. A ratio is edsctl's least over the baseline's.

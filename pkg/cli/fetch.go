@@ -109,9 +109,9 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	if werr := render.Assignments(env.Stdout, o.output, out, render.Options{Color: useColor(cmd, env, env.Stdout)}); werr != nil {
 		return werr
 	}
-	check.report(say)
+	failed := check.report(say)
 	sayClusters(say, tracker)
-	return errors.Join(fetchError(say, tracker, opts, o, names, err), check.failed())
+	return errors.Join(fetchError(say, tracker, opts, o, names, err), failed)
 }
 
 // fetched are the assignments that came, in the order of the names.
@@ -119,7 +119,10 @@ func fetched(t *xds.Tracker) []render.Assignment {
 	var out []render.Assignment
 	for _, name := range t.Names() {
 		if a := t.Answer(name); a != nil && a.Resource != nil && a.Resource.Assignment != nil {
-			out = append(out, render.Assignment{Name: name, Version: a.Resource.Version, Resource: a.Resource.Assignment, TypeURL: a.Resource.Any.GetTypeUrl()})
+			any := a.Resource.Any
+			out = append(out, render.Assignment{
+				Name: name, Version: a.Resource.Version, Resource: a.Resource.Assignment, TypeURL: any.GetTypeUrl(), Wire: any.GetValue(),
+			})
 		}
 	}
 	return out

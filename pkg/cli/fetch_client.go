@@ -46,8 +46,8 @@ func runFetchAdmin(cmd *cobra.Command, env *Env, o *fetchOptions, names []string
 		check.least = diag.Warning // what Envoy has applied is rebuilt: advice about its form is of no use
 	}
 	check.judge(resources)
-	check.report(say)
-	return errors.Join(missing("fetch", names, admin), check.failed())
+	failed := check.report(say)
+	return errors.Join(missing("fetch", names, admin), failed)
 }
 
 // missing is the error for names that Envoy does not have.
@@ -107,8 +107,7 @@ func runFetchCSDS(cmd *cobra.Command, env *Env, o *fetchOptions, names []string)
 	}
 	check := o.newChecker(env, &xds.Options{Dial: d})
 	check.judge(resources)
-	check.report(say)
-	return check.failed()
+	return check.report(say)
 }
 
 // plainDial is the way to a client: plaintext unless the flags or the URL speak of TLS.

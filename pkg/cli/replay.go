@@ -95,8 +95,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 			return err
 		}
 	}
-	r.check.report(r.say)
-	return r.check.failed()
+	return r.check.report(r.say)
 }
 
 func openInput(env *Env, path string) (io.Reader, func(), error) {

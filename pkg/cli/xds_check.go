@@ -77,8 +77,8 @@ func (c *checker) event(ev *xds.Event) error {
 	if len(resources) == 0 {
 		return nil
 	}
-	report := validate.Run(resources, c.options)
-	first := map[string]bool{}
+	report := c.run(resources)
+	first := make(map[string]bool, len(resources))
 	for i, r := range resources {
 		switch {
 		case !asked[i]:
@@ -90,6 +90,23 @@ func (c *checker) event(ev *xds.Event) error {
 		}
 	}
 	return c.refusal(report, resources, asked)
+}
+
+// judged is a report with its findings by resource.
+type judged struct {
+	validate.Report
+	findings map[int][]diag.Finding // by index of the resource, in the order of the report
+}
+
+func (c *checker) run(resources []*eds.Resource) judged {
+	j := judged{Report: validate.Run(resources, c.options)}
+	if len(j.Findings) > 0 {
+		j.findings = map[int][]diag.Finding{}
+	}
+	for _, f := range j.Findings {
+		j.findings[f.ResourceIndex] = append(j.findings[f.ResourceIndex], f)
+	}
+	return j
 }
 
 // clusters marks the clusters of a CDS response that Envoy would not take. The error is for a response of which it takes
@@ -112,7 +129,7 @@ func (c *checker) clusters(ev *xds.Event) error {
 		r.Original = r.Assignment
 		resources, at = append(resources, r), append(at, i)
 	}
-	report := validate.Run(resources, c.options)
+	report := c.run(resources)
 	for k := range resources {
 		text, _ := refusedFor(report, k, diag.Envoy)
 		if text == "" {
@@ -135,21 +152,15 @@ func (c *checker) judge(resources []*eds.Resource) {
 	for _, r := range resources {
 		r.File = c.server
 	}
-	report := validate.Run(resources, c.options)
+	report := c.run(resources)
 	for i, r := range resources {
 		c.keep(r.Name, report, i)
 	}
 }
 
 // keep stores what a report says about one of its resources.
-func (c *checker) keep(name string, report validate.Report, index int) {
-	one := validate.Report{Resources: report.Resources[index : index+1]}
-	for _, f := range report.Findings {
-		if f.ResourceIndex == index {
-			f.ResourceIndex = 0
-			one.Findings = append(one.Findings, f)
-		}
-	}
+func (c *checker) keep(name string, report judged, index int) {
+	one := validate.Report{Resources: report.Resources[index : index+1], Findings: report.alone(index)}
 	if _, ok := c.reports[name]; !ok {
 		c.order = append(c.order, name)
 	}
@@ -160,7 +171,7 @@ func (c *checker) keep(name string, report validate.Report, index int) {
 const watchStage = "08"
 
 // refusal is the client's reason to refuse a response.
-func (c *checker) refusal(report validate.Report, resources []*eds.Resource, asked []bool) error {
+func (c *checker) refusal(report judged, resources []*eds.Resource, asked []bool) error {
 	if c.client == diag.GRPC {
 		return refusalGRPC(report, resources)
 	}
@@ -169,7 +180,7 @@ func (c *checker) refusal(report validate.Report, resources []*eds.Resource, ask
 
 // refusalEnvoy is the first thing that Envoy refuses. Of resources that nobody asked for it checks bytes and constraints in
 // state of the world, and nothing in delta.
-func refusalEnvoy(report validate.Report, resources []*eds.Resource, asked []bool) error {
+func refusalEnvoy(report judged, resources []*eds.Resource, asked []bool) error {
 	var late error
 	for i, r := range resources {
 		text, f := refusedFor(report, i, diag.Envoy)
@@ -196,7 +207,7 @@ func refusalEnvoy(report validate.Report, resources []*eds.Resource, asked []boo
 const namedStage = "05"
 
 // refusalGRPC is everything that grpc-go refuses: it reads all resources of a response, asked for or not.
-func refusalGRPC(report validate.Report, resources []*eds.Resource) error {
+func refusalGRPC(report judged, resources []*eds.Resource) error {
 	var topLevel []string
 	var named []xds.NamedRefusal
 	for i, r := range resources {
@@ -215,7 +226,7 @@ func refusalGRPC(report validate.Report, resources []*eds.Resource) error {
 }
 
 // refusedFor is the text of a client's refusal of a resource and the finding that decides; empty and nil: it takes it.
-func refusedFor(report validate.Report, index int, client diag.Client) (string, *diag.Finding) {
+func refusedFor(report judged, index int, client diag.Client) (string, *diag.Finding) {
 	v := report.Resources[index].Verdicts[client]
 	if v.Kind != diag.Rejected && v.Kind != diag.Crashes {
 		return "", nil
@@ -224,22 +235,27 @@ func refusedFor(report validate.Report, index int, client diag.Client) (string, 
 }
 
 // add joins what a report says about a further resource of a name that occurs twice in a response.
-func (c *checker) add(name string, report validate.Report, index int) {
+func (c *checker) add(name string, report judged, index int) {
 	one := c.reports[name]
-	for _, f := range report.Findings {
-		if f.ResourceIndex == index {
-			f.ResourceIndex = 0
-			one.Findings = append(one.Findings, f)
-		}
-	}
+	one.Findings = append(one.Findings, report.alone(index)...)
 	c.reports[name] = one
 }
 
+// alone are the findings of a resource as if it were the only one.
+func (j *judged) alone(index int) []diag.Finding {
+	findings := slices.Clone(j.findings[index])
+	for i := range findings {
+		findings[i].ResourceIndex = 0
+	}
+	return findings
+}
+
 // decider is the finding that gave a resource its verdict; nil when it is not reported.
-func decider(report validate.Report, index int, rule string) *diag.Finding {
-	for i := range report.Findings {
-		if f := &report.Findings[i]; f.ResourceIndex == index && f.Rule == rule {
-			return f
+func decider(report judged, index int, rule string) *diag.Finding {
+	findings := report.findings[index]
+	for i := range findings {
+		if findings[i].Rule == rule {
+			return &findings[i]
 		}
 	}
 	return nil
@@ -265,7 +281,7 @@ func (c *checker) refuses(name string) bool {
 
 // all joins the newest reports of all names.
 func (c *checker) all() *render.Validation {
-	out := &render.Validation{Clients: c.clients}
+	out := &render.Validation{Report: validate.Report{Resources: make([]validate.Resource, 0, len(c.order))}, Clients: c.clients}
 	for _, name := range c.order {
 		r := c.reports[name]
 		for _, f := range r.Findings {
@@ -277,14 +293,13 @@ func (c *checker) all() *render.Validation {
 	return out
 }
 
-// report writes the findings to standard error.
-func (c *checker) report(say *remarks) {
+// report writes the findings to standard error. The error is for those at or above the threshold.
+func (c *checker) report(say *remarks) error {
 	v := c.all()
+	failed := failOn(v, c.failOn)
 	v.Findings = slices.DeleteFunc(v.Findings, func(f diag.Finding) bool { return f.Severity < c.least })
 	if len(v.Findings) > 0 {
 		say.findings(v)
 	}
+	return failed
 }
-
-// failed is the error for findings at or above the threshold.
-func (c *checker) failed() error { return failOn(c.all(), c.failOn) }

@@ -64,7 +64,7 @@ func TestFetchDuplicateName(t *testing.T) {
 	t.Parallel()
 	resp := &discoveryv3.DiscoveryResponse{VersionInfo: "1", Nonce: "1", TypeUrl: xds.AssignmentURL(xds.V3)}
 	for i := range 2 {
-		any, err := anypb.New(benchAssignment("twice", i+1))
+		any, err := anypb.New(withEndpoints("twice", i+1, 1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -208,11 +208,7 @@ func TestRefusalsOfGRPC(t *testing.T) {
 // serveOnce answers the first request of each stream with one response.
 func serveOnce(t *testing.T, m *discoveryv3.DiscoveryResponse) (addr string, stop func()) {
 	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+	return serveStream(t, func(stream grpc.ServerStream) error {
 		if err := stream.RecvMsg(&discoveryv3.DiscoveryRequest{}); err != nil {
 			return err
 		}
@@ -220,7 +216,17 @@ func serveOnce(t *testing.T, m *discoveryv3.DiscoveryResponse) (addr string, sto
 			return err
 		}
 		return stream.RecvMsg(&discoveryv3.DiscoveryRequest{}) // its answer
-	}))
+	})
+}
+
+// serveStream runs a function on each stream, whatever its method.
+func serveStream(t *testing.T, run func(grpc.ServerStream) error) (addr string, stop func()) {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error { return run(stream) }))
 	go func() { _ = srv.Serve(lis) }()
 	return lis.Addr().String(), srv.Stop
 }

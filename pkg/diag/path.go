@@ -25,6 +25,9 @@ func (p Path) with(s Step) Path {
 
 // Field returns the path of a field of the message at p. A dotted name adds several steps.
 func (p Path) Field(name string) Path {
+	if !strings.Contains(name, ".") {
+		return p.with(Step{Name: name})
+	}
 	for part := range strings.SplitSeq(name, ".") {
 		p = p.with(Step{Name: part})
 	}

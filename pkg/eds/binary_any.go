@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -177,8 +178,12 @@ func (r *reader) addBytes(b []byte, p placement) {
 	res := r.newResource(p.shape)
 	res.APIVersion, res.Response = p.version, p.response
 	res.Problems = append(res.Problems, p.problems...)
-	res.Original = NewAssignment(p.version)
 	r.add(res)
+	res.Original = NewAssignment(p.version)
+	if m, ok := res.Original.(*endpointv3.ClusterLoadAssignment); ok && plainAssignment(b, m) {
+		res.Assignment, res.Name = m, m.GetClusterName()
+		return
+	}
 	if err := proto.Unmarshal(b, res.Original); err != nil {
 		res.Absent = true
 		res.Problems = append(res.Problems, r.notUnpackable(plainError(err)))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -102,6 +103,9 @@ func (d *decoder) message(n document.Node, m proto.Message) {
 		d.anyForm(v, classify(md.FullName()), md) // a layer of the runtime is a Struct
 	}
 	// Everything on the wire was made for this descriptor; only a string that is not UTF-8 could be refused.
+	if a, ok := m.(*endpointv3.ClusterLoadAssignment); ok && plainAssignment(d.out, a) {
+		return
+	}
 	if err := proto.Unmarshal(d.out, m); err != nil {
 		d.hardProblem(diag.Problem{Rule: "value-type", Span: n.Span(), Message: plainError(err)})
 	}

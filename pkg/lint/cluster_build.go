@@ -47,16 +47,11 @@ const (
 
 // clusterBuild reports what makes Envoy or gRPC refuse the cluster around the assignment.
 func clusterBuild(c *Context, report func(diag.Problem)) {
-	m := &clusterv3.Cluster{Name: c.ClusterName()}
-	switch {
-	case c.Cluster != nil && c.Cluster.Message != nil:
-		m = c.Cluster.Message
-	case !c.InLoadAssignment():
+	known := c.Cluster != nil && c.Cluster.Message != nil
+	if !known && !c.InLoadAssignment() {
 		return // some EDS cluster, of which nothing is known
 	}
-	b := build{c: c, m: m, kind: c.ClusterType(), index: map[string]int{}}
-	b.assignment = b.loadAssignment()
-	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
+	b := newBuild(c)
 	b.byType()
 	if c.Cluster != nil {
 		b.byPolicy()
@@ -67,6 +62,17 @@ func clusterBuild(c *Context, report func(diag.Problem)) {
 	for _, p := range b.problems {
 		report(p)
 	}
+}
+
+func newBuild(c *Context) *build {
+	m := &clusterv3.Cluster{Name: c.ClusterName()}
+	if c.Cluster != nil && c.Cluster.Message != nil {
+		m = c.Cluster.Message
+	}
+	b := &build{c: c, m: m, kind: c.ClusterType(), index: map[string]int{}}
+	b.assignment = b.loadAssignment()
+	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
+	return b
 }
 
 // loadAssignment of the cluster around the resource; nil when there is none.

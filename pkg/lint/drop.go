@@ -16,6 +16,9 @@ var dropRules = []string{"drop-overload-all", "drop-overload-over-100", "drop-ov
 // what they seem to.
 func dropChecks(c *Context, report func(diag.Problem)) {
 	drops := c.Resource.Assignment.GetPolicy().GetDropOverloads()
+	if len(drops) == 0 {
+		return
+	}
 	root := diag.Path{}.Field("policy.drop_overloads")
 	if len(drops) > 1 {
 		report(diag.Problem{

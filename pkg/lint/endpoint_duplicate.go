@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 
@@ -53,8 +54,25 @@ func (s *seenAddresses) init(c *Context) {
 	for _, g := range c.Resource.Assignment.GetEndpoints() {
 		n += len(g.GetLbEndpoints())
 	}
-	s.v4 = make(map[uint64]seenPlaces, n)
-	s.ips, s.names, s.texts = map[netip.AddrPort]place{}, map[string]place{}, map[textAddress]place{}
+	if n > pooledPlaces {
+		s.v4 = make(map[uint64]seenPlaces, n)
+		return
+	}
+	s.v4 = placesPool.Get().(map[uint64]seenPlaces)
+}
+
+// pooledPlaces is the largest number of addresses whose map is used again for the next assignment.
+const pooledPlaces = 1024
+
+var placesPool = sync.Pool{New: func() any { return map[uint64]seenPlaces{} }}
+
+// release gives the map back when the walk has ended.
+func (s *seenAddresses) release() {
+	if len(s.v4) <= pooledPlaces {
+		clear(s.v4)
+		placesPool.Put(s.v4)
+	}
+	s.v4 = nil
 }
 
 // plain is the key of an IPv4 address with its port; false for all others.
@@ -108,17 +126,20 @@ type sighting struct {
 func (s *seenAddresses) envoy(a address, at place) sighting {
 	switch a.kind {
 	case ipAddress:
-		return see(s.ips, a.ip, at)
+		return see(&s.ips, a.ip, at)
 	case pipeAddress, internalAddress:
-		return see(s.names, a.name, at)
+		return see(&s.names, a.name, at)
 	}
 	return sighting{}
 }
 
-func see[K comparable](seen map[K]place, key K, at place) sighting {
-	first, found := seen[key]
+func see[K comparable](seen *map[K]place, key K, at place) sighting {
+	first, found := (*seen)[key]
 	if !found {
-		seen[key] = at
+		if *seen == nil {
+			*seen = map[K]place{}
+		}
+		(*seen)[key] = at
 	}
 	return sighting{first, found}
 }
@@ -131,7 +152,7 @@ func (s *seenAddresses) grpc(a *corev3.Address, at place) sighting {
 	text := textOf(a)
 	ip, err := netip.ParseAddr(text.host)
 	if err != nil || !ip.Is4() || !sameText(a) {
-		return see(s.texts, text, at)
+		return see(&s.texts, text, at)
 	}
 	key := plainKey(ip, uint16(text.port))
 	seen := s.v4[key]

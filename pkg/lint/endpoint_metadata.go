@@ -60,7 +60,6 @@ func valueKind(v *structpb.Value) string {
 type hashKeys struct {
 	on         bool // the policy hashes endpoints, or there is no cluster that would say so
 	byHostname bool // the hostname is the key where there is no hash_key
-	groups     []uint32
 	first      map[hashKey]place
 }
 
@@ -73,10 +72,6 @@ func (h *hashKeys) init(c *Context) {
 	hash := c.Policy(diag.Envoy).Find("ring_hash", "maglev")
 	h.on = c.Cluster == nil || hash != nil
 	h.byHostname = hash != nil && hash.Hash != nil && hash.Hash.UseHostname
-	for _, g := range c.Resource.Assignment.GetEndpoints() {
-		h.groups = append(h.groups, g.GetPriority())
-	}
-	h.first = map[hashKey]place{}
 }
 
 // add reports an endpoint whose hash_key another one of its priority has.
@@ -93,12 +88,15 @@ func (h *hashKeys) add(w *walk) {
 		key, field = w.end.GetEndpoint().GetHostname(), "hostname"
 		path = func(string) diag.Path { return w.at("endpoint.hostname") }
 	}
-	at := hashKey{h.groups[w.group], key}
+	at := hashKey{w.c.Resource.Assignment.GetEndpoints()[w.group].GetPriority(), key}
 	if first, found := h.first[at]; found {
 		w.report(diag.Problem{
 			Rule: "hash-key-duplicate", Path: path("hash_key"), Message: fmt.Sprintf("%s %q is already the hash key of %s", field, key, first),
 		})
 		return
+	}
+	if h.first == nil {
+		h.first = map[hashKey]place{}
 	}
 	h.first[at] = place{int32(w.group), int32(w.index)}
 }

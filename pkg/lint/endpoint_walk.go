@@ -45,16 +45,17 @@ func endpointChecks(c *Context, report func(diag.Problem)) {
 	}
 	kind := c.ClusterType()
 	w := walk{
-		c: c, report: report, once: map[string]bool{},
+		c: c, report: report,
 		eds: kind == eds.TypeEDS, static: kind == eds.TypeStatic, dns: kind == eds.TypeStrictDNS || kind == eds.TypeLogicalDNS,
 	}
 	w.seen.init(c)
+	defer w.seen.release()
 	w.hashKeys.init(c)
 	w.sums.init()
 	w.traffic.weights = map[uint32]uint32{}
 	for i, group := range c.Resource.Assignment.GetEndpoints() {
 		w.group = i
-		w.sums.nextLocality()
+		w.sums.nextLocality(group.GetPriority())
 		w.seen.grpcTakes = group.GetLoadBalancingWeight().GetValue() != 0
 		for j, end := range group.GetLbEndpoints() {
 			w.index, w.end = j, end
@@ -91,6 +92,9 @@ func (w *walk) at(field string) diag.Path {
 func (w *walk) advise(rule, field, message string) {
 	if w.once[rule] {
 		return
+	}
+	if w.once == nil {
+		w.once = map[string]bool{}
 	}
 	w.once[rule] = true
 	w.report(diag.Problem{Rule: rule, Path: w.at(field), Message: message})

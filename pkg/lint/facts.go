@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"sync"
+
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -78,17 +80,37 @@ func (c *Context) EndpointsUsed() bool {
 // of a cluster without configuration, round robin.
 func (c *Context) Policy(client diag.Client) *eds.PolicyConfig {
 	if c.policies[client] == nil {
-		var m *clusterv3.Cluster
-		if c.Cluster != nil {
-			m = c.Cluster.Message
+		if c.Cluster != nil && c.Cluster.Message != nil {
+			c.policies[client] = readPolicy(client, c.Cluster.Message, c.EnvoyVersion)
+		} else {
+			c.policies[client] = policyWithoutCluster(client, c.EnvoyVersion)
 		}
-		p := eds.GRPCPolicy(m)
-		if client == diag.Envoy {
-			p = eds.EnvoyPolicy(m, c.EnvoyVersion)
-		}
-		c.policies[client] = &p
 	}
 	return c.policies[client]
+}
+
+func readPolicy(client diag.Client, m *clusterv3.Cluster, envoyVersion int) *eds.PolicyConfig {
+	if client == diag.Envoy {
+		return new(eds.EnvoyPolicy(m, envoyVersion))
+	}
+	return new(eds.GRPCPolicy(m))
+}
+
+type policyKey struct {
+	client       diag.Client
+	envoyVersion int
+}
+
+// withoutCluster has what policyWithoutCluster made: a response may hold ten thousand assignments without a cluster.
+var withoutCluster sync.Map // from policyKey to *eds.PolicyConfig
+
+func policyWithoutCluster(client diag.Client, envoyVersion int) *eds.PolicyConfig {
+	key := policyKey{client, envoyVersion}
+	p, ok := withoutCluster.Load(key)
+	if !ok {
+		p, _ = withoutCluster.LoadOrStore(key, readPolicy(client, nil, envoyVersion))
+	}
+	return p.(*eds.PolicyConfig)
 }
 
 // Facts for the effects on one client.

@@ -138,6 +138,10 @@ func priorityGap(c *Context, report func(diag.Problem)) {
 	if c.ClusterType() == TypeLogicalDNS {
 		return // its priority is 0, whatever is written
 	}
+	below := func(g *endpointv3.LocalityLbEndpoints) bool { return g.GetPriority() > 0 }
+	if !slices.ContainsFunc(c.Resource.Assignment.GetEndpoints(), below) {
+		return
+	}
 	used, weighted := map[uint32][]string{}, map[uint32][]string{}
 	at := map[uint32]int{}
 	for i, g := range c.Resource.Assignment.GetEndpoints() {

@@ -20,9 +20,9 @@ type traffic struct {
 	counts   []lbenvoy.Counts // by priority, without the copies that Envoy drops
 	draining []uint64         // by priority
 	total    int
-	grpc     int // endpoints that gRPC would pick: HEALTHY or UNKNOWN, in a locality with a weight
-	weights  map[uint32]uint32
-	differs  diag.Path // of the first endpoint whose weight differs from another of its priority
+	grpc     int               // endpoints that gRPC would pick: HEALTHY or UNKNOWN, in a locality with a weight
+	weights  map[uint32]uint32 // of the first endpoint of each priority
+	differs  diag.Path         // of the first endpoint whose weight differs from another of its priority
 }
 
 func (t *traffic) add(w *walk, priority uint32, dropped bool) {

@@ -14,7 +14,8 @@ const maxWeightSum = math.MaxUint32
 
 // weightSums adds up endpoint weights during the walk: by priority for Envoy's hash policies, by locality for grpc-go.
 type weightSums struct {
-	envoy    map[uint32]uint64
+	envoy    map[uint32]*uint64
+	here     *uint64          // the sum of the priority that is looked at
 	over     map[uint32]place // where the sum of a priority exceeds the maximum
 	locality uint64
 	overHere map[place]bool // where the sum of a locality does, in localities that grpc-go reads
@@ -22,10 +23,16 @@ type weightSums struct {
 }
 
 func (s *weightSums) init() {
-	s.envoy, s.over, s.overHere = map[uint32]uint64{}, map[uint32]place{}, map[place]bool{}
+	s.envoy, s.over, s.overHere = map[uint32]*uint64{}, map[uint32]place{}, map[place]bool{}
 }
 
-func (s *weightSums) nextLocality() { s.locality, s.grpcDone = 0, false }
+func (s *weightSums) nextLocality(priority uint32) {
+	s.locality, s.grpcDone = 0, false
+	if s.here = s.envoy[priority]; s.here == nil {
+		s.here = new(uint64)
+		s.envoy[priority] = s.here
+	}
+}
 
 // add counts an endpoint. Envoy leaves out the copies in an EDS cluster (dropped).
 func (s *weightSums) add(w *walk, priority uint32, dropped bool) {
@@ -35,8 +42,8 @@ func (s *weightSums) add(w *walk, priority uint32, dropped bool) {
 	}
 	at := place{int32(w.group), int32(w.index)}
 	if !dropped {
-		before := s.envoy[priority]
-		s.envoy[priority] = before + weight
+		before := *s.here
+		*s.here += weight
 		if before <= maxWeightSum && before+weight > maxWeightSum {
 			s.over[priority] = at
 		}
@@ -68,11 +75,14 @@ func (w *walk) weightSumChecks() {
 // parseEndpoints).
 func (w *walk) hostWeightSums() []sumProblem {
 	s := &w.sums
+	if len(s.over) == 0 && len(s.overHere) == 0 {
+		return nil
+	}
 	var out []sumProblem
 	both := map[place]bool{}
 	for _, priority := range slices.Sorted(maps.Keys(s.over)) {
 		at := s.over[priority]
-		p := hostSum(at, fmt.Sprintf("the endpoint weights of priority %d sum up to %d, more than %d", priority, s.envoy[priority], uint64(maxWeightSum)))
+		p := hostSum(at, fmt.Sprintf("the endpoint weights of priority %d sum up to %d, more than %d", priority, *s.envoy[priority], uint64(maxWeightSum)))
 		p.Envoy = EnvoySays("The sum of weights of all upstream hosts in a locality exceeds 4294967295")
 		p.GRPC.Effect = new(diag.None)
 		if s.overHere[at] {
@@ -109,6 +119,13 @@ func comparePlaces(a, b place) int {
 // localityWeightSums are the sums of locality weights of one priority that are too large. Envoy counts distinct
 // localities with the last weight of each, grpc-go every entry with a weight, in order.
 func localityWeightSums(c *Context) []sumProblem {
+	total := uint64(0)
+	for _, g := range c.Resource.Assignment.GetEndpoints() {
+		total += uint64(g.GetLoadBalancingWeight().GetValue())
+	}
+	if total <= maxWeightSum {
+		return nil
+	}
 	last := map[localityKey]uint64{}
 	envoy, grpc := map[uint32]uint64{}, map[uint32]uint64{}
 	envoyAt, grpcAt := map[uint32]int{}, map[uint32]int{}

@@ -24,6 +24,7 @@ type Assignment struct {
 	Version  string
 	TypeURL  string
 	Resource *eds.Resource
+	Wire     []byte            // the message as it came; nil: it did not come in this form
 	Hosts    map[string]string // of a running Envoy: what it knows of an address beside its health
 }
 
@@ -88,9 +89,12 @@ func assignmentsProto(w io.Writer, format eds.Format, list []Assignment) error {
 	} else {
 		response := &discoveryv3.DeltaDiscoveryResponse{}
 		for i := range list {
-			value, err := proto.Marshal(list[i].Resource.Original)
-			if err != nil {
-				return fmt.Errorf("write %q: %w", list[i].Name, err)
+			value := list[i].Wire
+			if value == nil {
+				var err error
+				if value, err = proto.Marshal(list[i].Resource.Original); err != nil {
+					return fmt.Errorf("write %q: %w", list[i].Name, err)
+				}
 			}
 			response.TypeUrl = list[i].TypeURL
 			response.Resources = append(response.Resources, &discoveryv3.Resource{

@@ -11,6 +11,9 @@ import (
 // rule gives each problem its rule and its outcomes. A problem without any effect on a client is left out, unless its
 // rule is an advice.
 func rule(c *lint.Context, problems []produced) []ruled {
+	if len(problems) == 0 {
+		return nil
+	}
 	var facts [len(diag.Clients)]*lint.Facts
 	for _, client := range diag.Clients {
 		facts[client] = c.Facts(client)
