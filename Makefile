@@ -9,7 +9,7 @@ ENVOY_VERSION ?= 1.40.0
 # Packages that are tested with the race detector.
 RACE    ?= ./...
 
-.PHONY: build test check docs generate fuzz bench conformance
+.PHONY: build test check docs generate fuzz bench conformance e2e-istio
 
 # grpcnotrace leaves out gRPC's tracing pages, whose templates keep the linker from leaving methods out: five megabytes.
 build:
@@ -48,3 +48,7 @@ conformance:
 	$(GO) run ./conformance/traffic -version $(ENVOY_VERSION) -envoy .conformance/$(ENVOY_VERSION)/bin/envoy $(TRAFFICFLAGS) || failed=1; \
 	EDSCTL_ENVOY=$(CURDIR)/.conformance/$(ENVOY_VERSION)/bin/envoy $(GO) test -count=1 -run '^TestEnvoy' ./pkg/xds/serve || failed=1; \
 	exit $$failed
+
+# istiod in the test's process: a module of its own, which takes about 15 minutes to build for the first time.
+e2e-istio:
+	cd conformance/istio && $(GO) test -count=1 -v .

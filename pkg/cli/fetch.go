@@ -111,7 +111,19 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	}
 	failed := check.report(say)
 	sayClusters(say, tracker)
+	if err == nil && len(names) == 0 && len(tracker.Clusters()) == 0 {
+		say.note(noClusters(o.as))
+	}
 	return errors.Join(fetchError(say, tracker, opts, o, names, err), failed)
+}
+
+// noClusters is the remark on a server that answers, but with no cluster; preset is the value of --as.
+func noClusters(preset string) string {
+	text := "the server has no clusters for this node"
+	if preset == "istio-grpc" {
+		text += ": istiod makes them for a gRPC client by name only, so give names"
+	}
+	return text
 }
 
 // fetched are the assignments that came, in the order of the names.

@@ -148,10 +148,13 @@ func assignmentsTable(w io.Writer, list []Assignment, o Options) error {
 	return tw.Flush()
 }
 
-// shortVersion cuts versions that are hashes.
+// shortVersion cuts versions that are hashes, of which the beginning is enough, and any that are very long: istiod's begin
+// with the time, and differ at the end.
 func shortVersion(v string) string {
-	if len(v) > 16 {
-		return v[:12] + "..."
+	const most = 40
+	isHash := strings.Trim(v, "0123456789abcdefABCDEF") == ""
+	if r := []rune(v); len(r) > most || isHash && len(r) > 16 {
+		return string(r[:12]) + "..."
 	}
 	return v
 }

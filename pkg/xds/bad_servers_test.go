@@ -278,7 +278,7 @@ func TestBadServers(t *testing.T) {
 			},
 		},
 		{
-			name: "gRPC asked over REST", wantErr: "", cause: "", timeout: 2 * time.Second, opts: func(o *Options) { o.Transport = REST },
+			name: "gRPC asked over REST", cause: "the server does not speak HTTP/1: it may be a gRPC port", opts: func(o *Options) { o.Transport = REST },
 			serve: func(t *testing.T) string { return serveScript(t, answer(good("1"))) },
 		},
 		{
