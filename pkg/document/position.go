@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"sort"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -21,11 +20,15 @@ type file struct {
 
 	once  sync.Once
 	lines []uint32 // offsets at which lines begin
-	last  atomic.Pointer[mark]
+	long  sync.Map // from the offset at which a long line begins to its []mark
 }
 
-// mark is a position that was computed, from which the next on the same line is counted.
-type mark struct{ offset, line, column int }
+// mark is a place in a long line, from which columns are counted.
+type mark struct{ offset, column int }
+
+// markEvery is the distance of the marks of a line in bytes, and the length from which a line has them: on a line of a
+// megabyte with thousands of nodes counting from its start each time would be quadratic.
+const markEvery = 4096
 
 // outermost returns the file that is not embedded and the range that [start,end) has in it.
 func (f *file) outermost(start, end int) (*file, int, int) {
@@ -50,19 +53,44 @@ func (f *file) position(offset int) diag.Position {
 	f.once.Do(f.indexLines)
 	offset = max(min(offset, len(f.src)), 0)
 	line := sort.Search(len(f.lines), func(i int) bool { return int(f.lines[i]) > offset })
-	from, column := f.bom, 1
+	m := mark{f.bom, 1}
 	if line > 0 {
-		from = int(f.lines[line-1])
+		m.offset = int(f.lines[line-1])
 	}
-	// On a line of a megabyte with thousands of nodes counting from its start each time would be quadratic.
-	if m := f.last.Load(); m != nil && m.line == line && m.offset <= offset {
-		from, column = m.offset, m.column
+	if offset-m.offset > markEvery {
+		marks := f.marks(line, m.offset)
+		m = marks[sort.Search(len(marks), func(i int) bool { return marks[i].offset > offset })-1]
 	}
-	if offset > from {
-		column += utf8.RuneCount(f.src[from:offset])
+	if offset > m.offset {
+		m.column += utf8.RuneCount(f.src[m.offset:offset])
 	}
-	f.last.Store(&mark{offset, line, column})
-	return diag.Position{Line: line + 1, Column: column}
+	return diag.Position{Line: line + 1, Column: m.column}
+}
+
+// marks of the line that begins at an offset. They stand between code points, so that each is counted once.
+func (f *file) marks(line, begin int) []mark {
+	if marks, ok := f.long.Load(begin); ok {
+		return marks.([]mark)
+	}
+	end := len(f.src)
+	if line < len(f.lines) {
+		end = int(f.lines[line])
+	}
+	last := mark{begin, 1}
+	marks := []mark{last}
+	for at := begin + markEvery; at < end; at += markEvery {
+		next := at
+		for k := range utf8.UTFMax {
+			if utf8.RuneStart(f.src[at-k]) {
+				next = at - k
+				break
+			}
+		}
+		last = mark{next, last.column + utf8.RuneCount(f.src[last.offset:next])}
+		marks = append(marks, last)
+	}
+	f.long.Store(begin, marks)
+	return marks
 }
 
 // offset is the inverse of position; a column behind the end of the line is the end of the line.

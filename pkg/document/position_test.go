@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -51,6 +52,28 @@ func TestPositionsOnLongLine(t *testing.T) {
 			t.Fatalf("got %v, want column %d", got, column)
 		}
 		column += 3
+	}
+}
+
+// TestPositionsBetweenMarks compares the columns of long lines with counting from their beginning, also where the marks
+// fall into a code point and into bytes that are none.
+func TestPositionsBetweenMarks(t *testing.T) {
+	for _, part := range []string{"a", "é", "日本", "\U0001f600x", "\x80\x80\x80\x80\x80", "\xe2\x82a", "\xf0\x9f"} {
+		for shift := range 5 {
+			line := strings.Repeat("b", shift) + strings.Repeat(part, 3*markEvery/len(part))
+			f := newFile([]byte("first\n" + line + "\n" + line))
+			begin := len("first\n")
+			for _, second := range []bool{false, true} {
+				if second {
+					begin += len(line) + 1
+				}
+				for at := 0; at <= len(line); at += 61 {
+					if got, want := f.position(begin+at).Column, 1+utf8.RuneCountInString(line[:at]); got != want {
+						t.Fatalf("%q shifted by %d: the column of byte %d is %d, want %d", part, shift, at, got, want)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 func (d *decoder) readEntries(n document.Node, known map[string]*fieldInfo) {
 	base := len(d.entries)
 	isYAML := n.Document().Format == document.YAML
+	var places map[string]int // of the keys so far, in a mapping with many
 	for k := n.First(); k.IsValid(); {
 		val := k.Next()
 		next := val.Next()
@@ -18,25 +19,72 @@ func (d *decoder) readEntries(n document.Node, known map[string]*fieldInfo) {
 			continue
 		}
 		e := entry{key: k, value: val, raw: raw, info: known[string(raw)]}
-		for i := base; i < len(d.entries); i++ {
-			old := &d.entries[i]
-			if old.info != e.info {
-				continue
+		if len(d.entries)-base < manyKeys {
+			d.compareKey(base, &e, isYAML)
+		} else {
+			if places == nil {
+				places = d.places(base)
 			}
-			if string(old.raw) == string(raw) {
-				d.duplicate(old, e, isYAML)
-			} else if e.info != nil {
-				d.twoSpellings(old, &e)
-			}
+			d.findKey(places, &e, isYAML)
+			places[e.text()] = len(d.entries)
 		}
 		d.entries = append(d.entries, e)
 		k = next
 	}
 }
 
+// compareKey reports a key that came before, in the same spelling or in the other one of its field. Of several copies
+// the last is looked at.
+func (d *decoder) compareKey(base int, e *entry, isYAML bool) {
+	same, other := false, false
+	for i := len(d.entries) - 1; i >= base; i-- {
+		old := &d.entries[i]
+		switch {
+		case old.info != e.info:
+		case string(old.raw) == string(e.raw):
+			if !same {
+				d.duplicate(old, e, isYAML)
+			}
+			same = true
+		case e.info != nil:
+			if !other {
+				d.twoSpellings(old, e)
+			}
+			other = true
+		}
+	}
+}
+
+// manyKeys is the number of keys from which those of a mapping are looked up instead of compared one by one.
+const manyKeys = 32
+
+// places are the last places of the keys of the mapping whose entries begin at base.
+func (d *decoder) places(base int) map[string]int {
+	places := map[string]int{}
+	for i := base; i < len(d.entries); i++ {
+		places[d.entries[i].text()] = i
+	}
+	return places
+}
+
+// findKey is compareKey in a mapping with many keys.
+func (d *decoder) findKey(places map[string]int, e *entry, isYAML bool) {
+	if i, found := places[e.text()]; found {
+		d.duplicate(&d.entries[i], e, isYAML)
+	}
+	if e.info == nil {
+		return
+	}
+	for _, spelling := range []string{string(e.info.fd.Name()), e.info.fd.JSONName()} {
+		if i, found := places[spelling]; found && spelling != e.text() {
+			d.twoSpellings(&d.entries[i], e)
+		}
+	}
+}
+
 // duplicate reports a key that occurs twice. In YAML the last copy replaces the others; in JSON the values are read one
 // after the other into the same field.
-func (d *decoder) duplicate(old *entry, e entry, isYAML bool) {
+func (d *decoder) duplicate(old, e *entry, isYAML bool) {
 	if old.dead {
 		return
 	}

@@ -92,6 +92,10 @@ func TestDecodeLeniently(t *testing.T) {
 			want: `cluster_name: "c" policy {overprovisioning_factor {value: 1} weighted_priority_health: true}`, problems: []string{"1:65 duplicate-key"},
 		},
 		{
+			name: "three equal keys of JSON", text: `{"cluster_name": "a", "cluster_name": "b", "cluster_name": "c"}`,
+			want: `cluster_name: "c"`, problems: []string{"1:23 duplicate-key", "1:44 duplicate-key"},
+		},
+		{
 			name: "an ignored entry", text: "!ignore endpoints: &e [{priority: 3}]\ncluster_name: c\nendpoints: *e",
 			want: `cluster_name: "c" endpoints {priority: 3}`,
 		},
@@ -211,5 +215,38 @@ func TestEnvoyTexts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestManyKeys finds equal keys and both spellings of a field in mappings so large that keys are looked up, as in small
+// ones.
+func TestManyKeys(t *testing.T) {
+	for _, n := range []int{1, manyKeys - 2, manyKeys - 1, manyKeys, 3 * manyKeys} {
+		var many strings.Builder
+		for i := range n {
+			fmt.Fprintf(&many, "key%d: 1\n", i)
+		}
+		for _, tt := range []struct {
+			before, after string
+			want          []string // the rule of the problem with each line of after
+		}{
+			{"cluster_name: a", "key0: 2\nkey0: 3", []string{"duplicate-key", "duplicate-key"}},
+			{"cluster_name: a", "cluster_name: b", []string{"duplicate-key"}},
+			{"cluster_name: a", "clusterName: b", []string{"field-both-spellings"}},
+		} {
+			var got []string
+			for _, p := range load(t, Options{}, "a.yaml", tt.before+"\n"+many.String()+tt.after).Problems {
+				if p.Rule != "unknown-field" {
+					got = append(got, fmt.Sprintf("%d %s", p.Span.Start.Line-n-1, p.Rule))
+				}
+			}
+			var want []string
+			for i, rule := range tt.want {
+				want = append(want, fmt.Sprintf("%d %s", i+1, rule))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q among %d keys (-want +got):\n%s", tt.after, n, diff)
+			}
+		}
 	}
 }

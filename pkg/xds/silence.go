@@ -208,7 +208,8 @@ func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
 	switch {
 	case has("looked like an HTTP/1.1 header", "malformed HTTP response", "unexpected HTTP status code", "frame too large") && err.HTTP == 0 && o.Transport != REST:
 		return "the server speaks HTTP/1, not gRPC", []string{"ask it with --transport rest, or name the gRPC port"}
-	case o.Transport == REST && err.HTTP == 0 && has("malformed HTTP response"):
+	case o.Transport == REST && err.HTTP == 0 && has("malformed HTTP response", "readLoopPeekFailLocked", "server closed idle connection"):
+		// The greeting of HTTP/2 comes unasked: net/http meets it before or after it has sent its request.
 		return "the server does not speak HTTP/1: it may be a gRPC port", []string{"leave out --transport rest"}
 	case has("first record does not look like a TLS handshake"):
 		return "the server does not speak TLS", []string{"add --plaintext"}
