@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,10 +15,13 @@ import (
 	"github.com/edsctl/edsctl/pkg/render"
 )
 
-const rulePages = "../../docs/rules"
+const (
+	rulePages    = "../../docs/rules"
+	ruleExamples = "../../pkg/lint/examples"
+)
 
 // TestDocsRules: the pages of the rules are made of the registry, the explanations, the inputs in testdata/lint and what
-// validate says about them. UPDATE=1 writes them.
+// validate says about them; the first input of each kind is also what `edsctl rules ID` shows. UPDATE=1 writes them.
 func TestDocsRules(t *testing.T) {
 	t.Parallel()
 	golden(t, rulePages+"/README.md", ruleIndex())
@@ -25,6 +29,7 @@ func TestDocsRules(t *testing.T) {
 		t.Run(rule.ID, func(t *testing.T) {
 			t.Parallel()
 			golden(t, rulePages+"/"+rule.ID+".md", rulePage(t, &rule))
+			golden(t, ruleExamples+"/"+rule.ID+".md", examples(t, rule.ID, 1))
 		})
 	}
 	pages, err := filepath.Glob(rulePages + "/*.md")
@@ -79,12 +84,19 @@ func rulePage(t *testing.T, r *lint.Rule) string {
 		fmt.Fprintf(&b, "| since | Envoy %s |\n", r.Since)
 	}
 	b.WriteString("\n" + strings.TrimSpace(lint.Explanation(r.ID)) + "\n")
-	bad, good := inputsOf(t, r.ID)
-	for _, in := range bad {
+	return b.String() + examples(t, r.ID, math.MaxInt)
+}
+
+// examples are the inputs of a rule, at most so many that fire it and that do not.
+func examples(t *testing.T, id string, most int) string {
+	t.Helper()
+	var b strings.Builder
+	bad, good := inputsOf(t, id)
+	for _, in := range bad[:min(most, len(bad))] {
 		writeInput(t, &b, "Fires", in)
-		b.WriteString("\nreports\n\n" + fenced("text", reported(t, in, r.ID)))
+		b.WriteString("\nreports\n\n" + fenced("text", reported(t, in, id)))
 	}
-	for _, in := range good {
+	for _, in := range good[:min(most, len(good))] {
 		writeInput(t, &b, "Silent", in)
 	}
 	return b.String()

@@ -43,7 +43,7 @@ func newRulesCmd(env *Env) *cobra.Command {
 		Use:   "rules [ID]...",
 		Short: "List the rules of validate, or explain some",
 		Long: `List the rules of validate: what each is about and how severe it is. With ids, explain these: what Envoy and gRPC do,
-where in their order of checks it happens, and since which version.
+where in their order of checks it happens, since which version, and a bad and a good example.
 
 ` + rulesHelp,
 		Example: `  edsctl rules

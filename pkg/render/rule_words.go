@@ -28,6 +28,27 @@ func explanation(w io.Writer, id string) {
 	}
 }
 
+// examples writes the inputs of a rule: what is in code blocks is indented, and stays as it is.
+func examples(w io.Writer, id string) {
+	headings := strings.NewReplacer("## Fires: ", "Bad example, ", "## Silent: ", "Good example, ")
+	code := false
+	for line := range strings.Lines(lint.Examples(id)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			code = !code
+		case line == "":
+			fmt.Fprintln(w)
+		case code:
+			fmt.Fprintln(w, "    "+line)
+		case strings.HasPrefix(line, "## "):
+			fmt.Fprintln(w, "  "+strings.ReplaceAll(headings.Replace(line), "`", "")+":")
+		default:
+			fmt.Fprintln(w, "  "+strings.ReplaceAll(line, "`", ""))
+		}
+	}
+}
+
 // fill writes words in lines of at most explanationWidth characters.
 func fill(w io.Writer, text, indent string) {
 	words := bufio.NewScanner(strings.NewReader(text))

@@ -76,7 +76,8 @@ func RuleList(w io.Writer, rules []lint.Rule) error {
 	return out.Flush()
 }
 
-// RuleExplanations writes all that the registry says about each rule.
+// RuleExplanations writes all that the registry says about each rule, with an example that fires it and one that does
+// not.
 func RuleExplanations(w io.Writer, rules []lint.Rule) error {
 	out := bufio.NewWriter(w)
 	for i := range rules {
@@ -104,6 +105,7 @@ func explain(w io.Writer, r *lint.Rule) {
 	}
 	fmt.Fprintf(w, "  page      %s\n", rulePage(r.ID))
 	explanation(w, r.ID)
+	examples(w, r.ID)
 }
 
 // effectInWords is "reject (file, rest), otherwise warn; decides at 07-pgv".

@@ -11,8 +11,13 @@ import (
 	"github.com/edsctl/edsctl/pkg/lint"
 )
 
-// ignoreMark begins a comment that takes findings out: "# edsctl:ignore rule-id, rule-id -- reason".
-const ignoreMark = "edsctl:ignore"
+// ignoreMark begins a comment that takes findings out: "# edsctl:ignore rule-id, rule-id -- reason". There may be blanks
+// around the colon.
+const (
+	ignoreMark = ignoreTool + ":" + ignoreVerb
+	ignoreTool = "edsctl"
+	ignoreVerb = "ignore"
+)
 
 // unusedIgnore is the rule about such a comment that takes out none.
 const unusedIgnore = "unused-ignore"
@@ -101,7 +106,7 @@ func findIgnores(docs []*document.Document) (out []ignore) {
 	for _, doc := range docs {
 		src := doc.Source()
 		if len(last) == 0 || len(src) == 0 || &src[0] != &last[0] { // documents of one file share its text
-			last, marked = src, bytes.Contains(src, []byte(ignoreMark))
+			last, marked = src, bytes.Contains(src, []byte(ignoreTool))
 		}
 		if !marked {
 			continue // the usual case costs one search
@@ -141,9 +146,14 @@ func headComments(head []byte) (out [][2]int) {
 // parseIgnore reads the ids of one comment, which is src[start:end].
 func parseIgnore(doc *document.Document, src []byte, start, end int) (out []ignore) {
 	text := string(src[start:end])
-	body := strings.TrimLeft(text, "# \t")
-	list, ok := strings.CutPrefix(body, ignoreMark)
-	if !ok || list != "" && !strings.ContainsRune(" \t", rune(list[0])) {
+	list := text
+	for _, word := range []string{ignoreTool, ":", ignoreVerb} {
+		var ok bool
+		if list, ok = strings.CutPrefix(strings.TrimLeft(list, "# \t"), word); !ok {
+			return nil
+		}
+	}
+	if list != "" && !strings.ContainsRune(" \t", rune(list[0])) {
 		return nil
 	}
 	at := start + len(text) - len(list)

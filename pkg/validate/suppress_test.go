@@ -31,6 +31,10 @@ func TestSuppress(t *testing.T) {
 			findings: []diag.Finding{at("port-zero", 1), at("enum-case", 3), at("enum-case", 4)}, want: []string{"4:1 enum-case"}, ignored: 2,
 		},
 		{
+			name: "blanks around the colon", text: "a: 1 # edsctl: ignore port-zero\nb: 2 #edsctl : ignore enum-case\n",
+			findings: []diag.Finding{at("port-zero", 1), at("enum-case", 2)}, ignored: 2,
+		},
+		{
 			name: "several ids, several comments", text: "# edsctl:ignore port-zero, enum-case -- both\n# because\n# edsctl:ignore canary\na: 1\n",
 			findings: []diag.Finding{at("port-zero", 4), at("port-zero", 4), at("enum-case", 4), at("canary", 4)}, ignored: 4,
 		},

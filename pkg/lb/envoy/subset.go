@@ -63,7 +63,11 @@ func (m *Model) iterate(match map[string]any) ([]attempt, string) {
 	}
 	if len(used) > 0 {
 		if found, ok := m.findSubset(used); ok {
-			return []attempt{found}, fmt.Sprintf("%d hosts match %s", found.hosts, describe(used))
+			matching := "hosts match"
+			if found.hosts == 1 {
+				matching = "host matches"
+			}
+			return []attempt{found}, fmt.Sprintf("%d %s %s", found.hosts, matching, describe(used))
 		}
 		if sel := selectorOf(s.Selectors, used); sel != nil && sel.Fallback != NotDefined {
 			reason := fmt.Sprintf("no host matches %s, the selector falls back to %s", describe(used), sel.Fallback)
