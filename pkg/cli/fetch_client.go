@@ -105,7 +105,7 @@ func runFetchCSDS(cmd *cobra.Command, env *Env, o *fetchOptions, names []string)
 			}
 		}
 	}
-	check := o.newChecker(env, &xds.Options{Dial: d})
+	check := o.newChecker(env, &xds.Options{Dial: d, Client: diag.GRPC})
 	check.judge(resources)
 	return check.report(say)
 }

@@ -7,6 +7,7 @@ import (
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -18,12 +19,14 @@ import (
 // xdsCheck are the flags about judging what comes.
 type xdsCheck struct {
 	profile
-	validate string
-	failOn   string
+	validate   string
+	failOn     string
+	clientFlag *pflag.Flag
 }
 
 func (c *xdsCheck) bind(cmd *cobra.Command) {
 	c.profile.bind(cmd, "client", "envoy-version", "unknown-fields")
+	c.clientFlag = cmd.Flags().Lookup("client")
 	enumVar(cmd, &c.validate, "validate", "on", []string{"on", "off"}, "validate what comes")
 	enumVar(cmd, &c.failOn, "fail-on", diag.Error.String(), []string{"error", "warning", "info", failNever}, "least severity of a finding that makes the exit code 1")
 }
@@ -40,12 +43,18 @@ type checker struct {
 	nacks   bool          // responses are refused when the client refuses them
 	reports map[string]validate.Report
 	order   []string
+	refused bool // the client refuses the newest response about assignments as a whole
 }
 
+// newChecker judges for the client that asks: that of --client, else the one that a preset, a gRPC bootstrap or --csds
+// brought into o.
 func (c *xdsCheck) newChecker(env *Env, o *xds.Options) *checker {
 	clients := c.profile.clients()
-	if cmdClient := clients[0]; len(clients) == 1 && o.Client == diag.Envoy {
-		o.Client = cmdClient
+	switch isGiven := c.clientFlag != nil && c.clientFlag.Changed; {
+	case !isGiven && o.Client == diag.GRPC:
+		clients = []diag.Client{diag.GRPC}
+	case len(clients) == 1:
+		o.Client = clients[0]
 	}
 	o.EnvoyVersion = c.profile.minorVersion()
 	return &checker{
@@ -65,12 +74,20 @@ func (c *checker) event(ev *xds.Event) error {
 	if ev.IsCDS() && c.nacks && c.client == diag.Envoy {
 		return c.clusters(ev)
 	}
+	if !ev.IsCDS() {
+		c.refused = ev.Refused != nil
+	}
 	var resources []*eds.Resource
 	var asked []bool
 	for i := range ev.Resources {
-		if r := &ev.Resources[i]; r.Assignment != nil {
-			r.Assignment.File = c.server
-			resources = append(resources, r.Assignment)
+		r := &ev.Resources[i]
+		judged := r.Assignment
+		if judged == nil && !r.Heartbeat {
+			judged = r.Broken
+		}
+		if judged != nil {
+			judged.File = c.server
+			resources = append(resources, judged)
 			asked = append(asked, r.Asked)
 		}
 	}
@@ -297,6 +314,9 @@ func (c *checker) all() *render.Validation {
 func (c *checker) report(say *remarks) error {
 	v := c.all()
 	failed := failOn(v, c.failOn)
+	if failed == nil && c.refused && c.failOn != failNever {
+		failed = errFindings()
+	}
 	v.Findings = slices.DeleteFunc(v.Findings, func(f diag.Finding) bool { return f.Severity < c.least })
 	if len(v.Findings) > 0 {
 		say.findings(v)

@@ -3,6 +3,9 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/edsctl/edsctl/pkg/xds"
 )
@@ -72,18 +76,13 @@ func TestFetchDuplicateName(t *testing.T) {
 	}
 	addr, stop := serveOnce(t, resp)
 	defer stop()
-	var stdout, stderr bytes.Buffer
-	env := Env{
-		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" },
-		UserConfigDir: func() (string, error) { return "", errors.New("none") },
-	}
-	Main(t.Context(), env, []string{"fetch", "twice", "--server", addr, "--plaintext", "--service", "eds", "--fail-on", "never", "-v"})
-	if n := strings.Count(stdout.String(), "address: 10."); n != 1 {
-		t.Errorf("%d endpoints are printed, want those of the first copy:\n%s", n, &stdout)
+	stdout, stderr, _ := runMain(t, "fetch", "twice", "--server", addr, "--plaintext", "--service", "eds", "--fail-on", "never", "-v")
+	if n := strings.Count(stdout, "address: 10."); n != 1 {
+		t.Errorf("%d endpoints are printed, want those of the first copy:\n%s", n, stdout)
 	}
 	for _, want := range []string{"[resource-duplicate-name]", "sent ACK"} {
-		if !strings.Contains(stderr.String(), want) {
-			t.Errorf("standard error lacks %q:\n%s", want, &stderr)
+		if !strings.Contains(stderr, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, stderr)
 		}
 	}
 }
@@ -94,5 +93,86 @@ func TestHostileServer(t *testing.T) {
 	got := connectionError(xds.Options{Dial: xds.Dial{Target: "cp:1"}}, &xds.StreamError{Code: 7, Text: "no\x1b[31m\nhint: do it"}).Error()
 	if want := "cp:1: the server refuses these credentials for this node (PermissionDenied: no\ufffd[31m hint: do it)"; got != want {
 		t.Errorf("says %q, want %q", got, want)
+	}
+}
+
+// TestFetchBroken fetches what holds no assignment: a finding and exit code 1, as from a file.
+func TestFetchBroken(t *testing.T) {
+	t.Parallel()
+	wrapper, err := anypb.New(&discoveryv3.Resource{Name: "a", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		body *anypb.Any
+		want []string // parts of standard error
+	}{
+		{"bytes that are no message", &anypb.Any{TypeUrl: xds.AssignmentURL(xds.V3), Value: []byte("\x0a\x01a\xff\xff")}, []string{"[resource-not-unpackable]", "envoy: reject: Unable to unpack as envoy.config.endpoint.v3.ClusterLoadAssignment"}},
+		{"text that is not UTF-8", &anypb.Any{TypeUrl: xds.AssignmentURL(xds.V3), Value: []byte("\x0a\x01a\x12\x05\x0a\x03\x0a\x01\xff")}, []string{"invalid UTF-8"}},
+		{"a wrapper without a body", wrapper, []string{"[resource-without-body]", "envoy: reject: Unexpected EDS cluster (expecting a): "}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			addr, stop := serveOnce(t, &discoveryv3.DiscoveryResponse{VersionInfo: "1", Nonce: "1", TypeUrl: xds.AssignmentURL(xds.V3), Resources: []*anypb.Any{tt.body}})
+			defer stop()
+			stdout, stderr, code := runMain(t, "fetch", "a", "--server", addr, "--plaintext", "--service", "eds", "--timeout", "5s")
+			if code != exitFindings || stdout != "" {
+				t.Errorf("exit code %d, want %d; standard output %q", code, exitFindings, stdout)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("standard error lacks %q:\n%s", want, stderr)
+				}
+			}
+		})
+	}
+}
+
+// runMain runs a command line in an empty environment.
+func runMain(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" },
+		UserConfigDir: func() (string, error) { return "", errors.New("none") },
+	}
+	code = Main(t.Context(), env, args)
+	return out.String(), errs.String(), code
+}
+
+// TestFetchJudgesForClient: what fetch finds counts for the client that it asks as, unless --client says otherwise.
+func TestFetchJudgesForClient(t *testing.T) {
+	t.Parallel()
+	// grpc-go takes an address that is no IP address, Envoy does not.
+	named := withEndpoints("a", 1, 1)
+	named.Endpoints[0].Locality, named.Endpoints[0].LoadBalancingWeight = &corev3.Locality{Zone: "z"}, wrapperspb.UInt32(1)
+	named.Endpoints[0].LbEndpoints[0].GetEndpoint().GetAddress().GetSocketAddress().Address = "host.example"
+	any, err := anypb.New(named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, stop := serveOnce(t, &discoveryv3.DiscoveryResponse{VersionInfo: "1", Nonce: "1", TypeUrl: xds.AssignmentURL(xds.V3), Resources: []*anypb.Any{any}})
+	defer stop()
+	bootstrap := filepath.Join(t.TempDir(), "bootstrap.json")
+	if err := os.WriteFile(bootstrap, fmt.Appendf(nil, `{"xds_servers": [{"server_uri": %q, "channel_creds": [{"type": "insecure"}]}], "node": {"id": "n"}}`, addr), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		args []string
+		want int
+	}{
+		{[]string{"--server", addr, "--plaintext"}, exitFindings},
+		{[]string{"--server", addr, "--plaintext", "--client", "grpc"}, 0},
+		{[]string{"--server", addr, "--plaintext", "--as", "grpc"}, 0},
+		{[]string{"--server", addr, "--plaintext", "--as", "grpc", "--client", "envoy"}, exitFindings},
+		{[]string{"--bootstrap", bootstrap}, 0},
+		{[]string{"--bootstrap", bootstrap, "--client", "all"}, exitFindings},
+	}
+	for _, tt := range tests {
+		if _, stderr, code := runMain(t, append([]string{"fetch", "a"}, tt.args...)...); code != tt.want {
+			t.Errorf("%q: exit code %d, want %d\n%s", tt.args, code, tt.want, stderr)
+		}
 	}
 }

@@ -113,7 +113,9 @@ func (r *remarks) findings(v *render.Validation) {
 	}
 }
 
+// firstLine is the beginning of a text, without the messages that C++ prints into it.
 func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, ": goo.gle/")
 	line, _, more := strings.Cut(s, "\n")
 	if more {
 		line += " ..."

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -62,16 +60,11 @@ func TestWatchStorm(t *testing.T) {
 	t.Parallel()
 	addr, stop := serveStream(t, storm(updates))
 	defer stop()
-	var out, stderr bytes.Buffer
-	env := Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr, Getenv: func(string) string { return "" },
-		UserConfigDir: func() (string, error) { return "", os.ErrNotExist },
+	stdout, stderr, code := runMain(t, "watch", "a", "--server", addr, "--plaintext", "--service", "eds", "--max-updates", fmt.Sprint(updates))
+	if code != 0 {
+		t.Fatalf("watch ends with %d: %s", code, stderr)
 	}
-	args := []string{"watch", "a", "--server", addr, "--plaintext", "--service", "eds", "--max-updates", fmt.Sprint(updates)}
-	if code := Main(t.Context(), env, args); code != 0 {
-		t.Fatalf("watch ends with %d: %s", code, stderr.String())
-	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	if len(lines) != updates {
 		t.Fatalf("%d lines for %d updates", len(lines), updates)
 	}

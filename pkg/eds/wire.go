@@ -5,6 +5,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // Wire decodes an assignment that a management server sent: the bytes in an Any, of the API version that its type URL
@@ -13,6 +14,14 @@ import (
 func (l *Loader) Wire(body []byte, v APIVersion, s Shape, resp *Response) *Resource {
 	r := &reader{Loader: l, file: &File{}}
 	r.addBytes(body, placement{shape: s, version: v, response: resp})
+	return r.file.Resources[0]
+}
+
+// WireWithout is the resource of a response that holds no assignment, for what there is to report of it: a body of another
+// type, or none (nil).
+func (l *Loader) WireWithout(body *anypb.Any, s Shape, resp *Response) *Resource {
+	r := &reader{Loader: l, file: &File{}}
+	r.foreign(body, s, resp)
 	return r.file.Resources[0]
 }
 

@@ -128,7 +128,11 @@ func (d *delivery) body() {
 	if d.c.Source == eds.FromDelta {
 		p.Envoy = diag.Override{Stage: "02-any", Message: "type URL embedded in an individual Any does not match the message-wide type URL " + assignmentType + " in DeltaDiscoveryResponse <dump>"}
 	} else {
-		p.Envoy = diag.Override{Stage: "09-eds", Message: fmt.Sprintf("Unexpected EDS cluster (expecting %s): ", d.want)}
+		want := d.want
+		if want == "" && d.stream {
+			want = d.r.WrapName // it reaches the watch of that name
+		}
+		p.Envoy = diag.Override{Stage: "09-eds", Message: fmt.Sprintf("Unexpected EDS cluster (expecting %s): ", want)}
 	}
 	if !d.stream && d.r.Count != 1 {
 		d.count()

@@ -86,6 +86,9 @@ type Resource struct {
 	Asked     bool          // its name is subscribed
 	// Assignment is the decoded resource, nil for a heartbeat and for a type that is none.
 	Assignment *eds.Resource
+	// Broken stands for a resource without an assignment, for what there is to report of it; nil when there is one. Of a
+	// heartbeat it means nothing.
+	Broken *eds.Resource
 	// Err says why the body could not be decoded.
 	Err error
 }

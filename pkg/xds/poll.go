@@ -41,6 +41,7 @@ type poller struct {
 	edsPath, cdsPath string // what ask is called with
 	ask              func(ctx context.Context, path string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error)
 	eds, cds         pollState
+	byName           map[string]*pollState // REST: Envoy polls for each cluster on its own
 	clusters         *warming
 	exchanges        int
 	fn               func(*Event) error
@@ -49,7 +50,7 @@ type poller struct {
 
 func newPoller(o Options, names []string, fn func(*Event) error) *poller {
 	p := &poller{
-		o: o, names: names, follow: len(names) == 0, fn: fn,
+		o: o, names: names, follow: len(names) == 0, fn: fn, byName: map[string]*pollState{},
 		eds: pollState{typeURL: AssignmentURL(o.ResourceVersion)}, cds: pollState{typeURL: ClusterURL(o.ResourceVersion)},
 	}
 	source := eds.FromSotW
@@ -106,7 +107,20 @@ func (p *poller) round(ctx context.Context) error {
 			return nil
 		}
 	}
-	return p.exchange(ctx, p.edsPath, &p.eds, p.names)
+	if p.o.Transport != REST {
+		return p.exchange(ctx, p.edsPath, &p.eds, p.names)
+	}
+	for _, name := range p.names {
+		state := p.byName[name]
+		if state == nil {
+			state = &pollState{typeURL: p.eds.typeURL}
+			p.byName[name] = state
+		}
+		if err := p.exchange(ctx, p.edsPath, state, []string{name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *poller) exchange(ctx context.Context, path string, state *pollState, names []string) error {

@@ -137,19 +137,27 @@ func (r *response) decode(loader *eds.Loader) {
 	unique := len(seen) == len(r.items)+len(r.removed)
 	inParallel(len(r.items), func(i int) {
 		item := &r.items[i]
-		if item.Any == nil || item.Err != nil {
-			return
-		}
-		v, ok := eds.VersionOfURL(item.Any.GetTypeUrl())
-		if !ok {
-			return
-		}
-		res := loader.Wire(item.Any.GetValue(), v, shape, &eds.Response{
+		around := &eds.Response{
 			TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Unique: unique, Index: i,
 			AnyURL: item.Any.GetTypeUrl(), Wrapped: item.Wrapped, WrapName: item.Name, Version: item.Version,
-		})
+		}
+		v, known := eds.VersionOfURL(item.Any.GetTypeUrl())
+		var res *eds.Resource
+		switch {
+		case item.Err != nil: // the wrapper around it is none
+			res = loader.Wire(noMessage, eds.V3, shape, around)
+		case known:
+			res = loader.Wire(item.Any.GetValue(), v, shape, around)
+		default:
+			res = loader.WireWithout(item.Any, shape, around)
+		}
 		if !res.Absent {
 			item.Assignment = res
+			return
+		}
+		res.Name = item.Name
+		item.Broken = res
+		if item.Err != nil || !known {
 			return
 		}
 		item.Err = errors.New("the bytes are no assignment")
@@ -158,6 +166,9 @@ func (r *response) decode(loader *eds.Loader) {
 		}
 	})
 }
+
+// noMessage are bytes that no message has.
+var noMessage = []byte{0xff}
 
 // parallelFrom is the number of resources from which decoding on several processors pays.
 const parallelFrom = 64
