@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
 
 	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/xds"
@@ -64,6 +66,13 @@ func outputVar(cmd *cobra.Command, value *string, formats []string) {
 }
 
 func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {
+	names, err := distinctNames(names)
+	if err != nil {
+		return err
+	}
+	if err := refuseRecord(o.record, o.admin, o.csds); err != nil {
+		return err
+	}
 	switch {
 	case o.admin != "" && o.csds != "":
 		return usagef("--admin and --csds exclude each other")
@@ -155,10 +164,10 @@ func sayClusters(say *remarks, t *xds.Tracker) {
 	for _, name := range t.Names() {
 		switch a := t.Answer(name); {
 		case a == nil:
+		case a.Error != nil && a.Error.Code == codes.NotFound:
+			say.note(fmt.Sprintf("%q does not exist: the server says %s: %s", name, a.Error.Code, a.Error.Message))
 		case a.Removed:
 			say.note(fmt.Sprintf("%q does not exist: the server lists it as removed", name))
-		case a.Error != nil:
-			say.note(fmt.Sprintf("%q: the server has an error for it: %s: %s", name, a.Error.Code, a.Error.Message))
 		}
 	}
 }
@@ -178,7 +187,7 @@ func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions,
 	}
 	silences := t.Explain(opts, o.as)
 	if len(silences) == 0 {
-		return nil
+		return refusedNames(t, names)
 	}
 	for _, s := range silences {
 		say.silence(s, names)
@@ -212,4 +221,38 @@ func connectionError(o xds.Options, failed *xds.StreamError) error {
 		text = fmt.Sprintf("%s (%s)", cause, text)
 	}
 	return withHint(fmt.Errorf("%s: %s", o.Dial.Target, text), hints...)
+}
+
+// refusedNames is the error for names that the server has an error for instead of an assignment, and for those that were
+// not asked for because edsctl does not follow them. That one does not exist is an answer.
+func refusedNames(t *xds.Tracker, names []string) error {
+	var errs []error
+	for _, name := range t.Names() {
+		if a := t.Answer(name); a != nil && a.Resource == nil && a.Error != nil && a.Error.Code != codes.NotFound {
+			errs = append(errs, errUnanswered(fmt.Errorf("fetch: the server has an error for %q: %s: %s", name, a.Error.Code, a.Error.Message)))
+		}
+	}
+	if asked := t.Names(); len(asked) < len(names) {
+		for _, name := range names {
+			if !slices.Contains(asked, name) {
+				errs = append(errs, errUnanswered(fmt.Errorf("fetch: %q was not asked for", name)))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// distinctNames leaves out copies, which no client asks for. A name that is empty is a variable that was not set.
+func distinctNames(names []string) ([]string, error) {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if name == "" {
+			return nil, usageError(withHint(errors.New("a name is empty"), "leave it out to ask for all"))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		copied := seen[name]
+		seen[name] = true
+		return copied
+	}), nil
 }

@@ -214,6 +214,9 @@ func flagValueError(name, value string, why error) error {
 	}
 	var hinted *hintedError
 	err := fmt.Errorf("%s: value %q: %w", name, value, why)
+	if errors.Is(why, errHeaderForm) { // it may be a secret
+		err = fmt.Errorf("%s: %w", name, why)
+	}
 	if errors.As(why, &hinted) {
 		return usageError(withHint(err, hinted.hints...))
 	}

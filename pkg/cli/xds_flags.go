@@ -90,11 +90,14 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
+// errHeaderForm is about a value that is not printed.
+var errHeaderForm = errors.New("must have the form 'name: value'")
+
 func parseHeader(s string) (xds.Header, error) {
 	name, value, ok := strings.Cut(s, ":")
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !ok || name == "" || strings.ContainsAny(name, " \t") {
-		return xds.Header{}, errors.New("must have the form 'name: value'")
+		return xds.Header{}, errHeaderForm
 	}
 	return xds.Header{Name: name, Value: strings.TrimSpace(value)}, nil
 }
@@ -259,11 +262,16 @@ func (f *xdsFlags) dial(b *xds.Bootstrap, env *Env) (xds.Dial, error) {
 	return d, nil
 }
 
-// redactURL hides a password in a URL that is not accepted.
+// redactURL hides a password in a URL that is not accepted, or in a HOST:PORT that looks like one.
 func redactURL(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
-	if at := strings.LastIndex(rest, "@"); ok && at >= 0 {
-		return scheme + "://***@" + rest[at+1:]
+	if ok {
+		scheme += "://"
+	} else {
+		scheme, rest = "", s
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		return scheme + "***@" + rest[at+1:]
 	}
 	return s
 }

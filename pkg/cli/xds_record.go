@@ -16,3 +16,11 @@ func openRecording(file string, o xds.Options, names []string) (*xds.Recorder, e
 		Names: names, NodeID: o.Node.GetId(),
 	})
 }
+
+// refuseRecord refuses --record where no management server is asked.
+func refuseRecord(record, admin, csds string) error {
+	if record != "" && admin+csds != "" {
+		return usagef("--record keeps what a management server sends: it cannot be combined with --admin or --csds")
+	}
+	return nil
+}

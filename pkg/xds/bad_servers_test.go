@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -332,4 +333,54 @@ func TestBadServers(t *testing.T) {
 func serveTLS(t *testing.T, cert tls.Certificate, resp *discoveryv3.DiscoveryResponse) string {
 	t.Helper()
 	return serveScript(t, answer(resp), grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
+}
+
+// TestTokenFileAway reconnects although the file with the token is away for a moment, as while it is rotated.
+func TestTokenFileAway(t *testing.T) {
+	t.Parallel()
+	token := filepath.Join(t.TempDir(), "token")
+	write := func() {
+		if err := os.WriteFile(token, []byte("s3cret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	var streams atomic.Int32
+	o := testOptions(serveScript(t, func(st endpointservice.EndpointDiscoveryService_StreamEndpointsServer) error {
+		if streams.Add(1) == 1 {
+			return nil
+		}
+		return answer(&discoveryv3.DiscoveryResponse{TypeUrl: AssignmentURL(V3), VersionInfo: "1", Nonce: "1", Resources: []*anypb.Any{anyOf(t, cla("a", "127.0.0.1"))}})(st)
+	}))
+	o.Service, o.Dial.TokenFile, o.Reconnect = ServiceEDS, token, true
+	var ends []string
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tr, err := Fetch(ctx, o, []string{"a"}, func(ev *Event) error {
+		if ev.Kind != Closed {
+			return nil
+		}
+		text := ""
+		if ev.Err != nil {
+			text = ev.Err.Error()
+		}
+		ends = append(ends, text)
+		switch len(ends) {
+		case 1:
+			return os.Remove(token)
+		case 2:
+			write()
+		}
+		return nil
+	})
+	if err != nil || !tr.Done() {
+		t.Errorf("error %v, answered: %t", err, tr.Done())
+	}
+	if len(ends) != 2 || !strings.Contains(ends[1], "token: no such file") {
+		t.Errorf("the streams ended with %q, want the second for want of the token", ends)
+	}
+	o.Dial.TokenFile += ".none"
+	if _, err := Fetch(ctx, o, []string{"a"}, func(*Event) error { return nil }); err == nil || !strings.Contains(err.Error(), "token.none: no such file") {
+		t.Errorf("a file that was never there: %v", err)
+	}
 }

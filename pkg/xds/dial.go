@@ -54,6 +54,8 @@ func (d *Dial) maxMsgSize() int64 {
 	return int64(d.MaxMsgSize)
 }
 
+var errUserInfo = errors.New("a user or password is not accepted here: use -H or --bearer-token-file")
+
 // ParseServer splits a --server value into a target and what its scheme says about encryption: nil says nothing.
 // http and https are for REST, but are understood by the other transports as well.
 func ParseServer(s string) (target string, plaintext *bool, err error) {
@@ -65,8 +67,11 @@ func ParseServer(s string) (target string, plaintext *bool, err error) {
 		return s, &yes, nil
 	}
 	if !strings.Contains(s, "://") {
+		if strings.Contains(s, "@") {
+			return "", nil, errUserInfo
+		}
 		if _, _, err := net.SplitHostPort(s); err != nil {
-			return "", nil, fmt.Errorf("must be HOST:PORT, a URL or unix:PATH: %w", err)
+			return "", nil, fmt.Errorf("must be HOST:PORT, a URL or unix:PATH: %s", err.(*net.AddrError).Err)
 		}
 		return s, nil, nil
 	}
@@ -75,7 +80,7 @@ func ParseServer(s string) (target string, plaintext *bool, err error) {
 		return "", nil, fmt.Errorf("is no URL: %w", errors.Unwrap(err))
 	}
 	if u.User != nil {
-		return "", nil, errors.New("a URL with a user or password is not accepted: use -H or --bearer-token-file")
+		return "", nil, errUserInfo
 	}
 	host := u.Host
 	switch u.Scheme {

@@ -2,6 +2,7 @@ package xds
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,9 @@ type recordLine struct {
 	Text    string    `json:"text,omitempty"`
 }
 
+// headerBegin is how the line of a RecordHeader begins.
+const headerBegin = `{"edsctl_recording":`
+
 // Recorder appends events to a file, one JSON object a line. A nil Recorder records nothing.
 type Recorder struct {
 	file *os.File
@@ -60,12 +64,31 @@ func NewRecorder(path string, h RecordHeader) (*Recorder, error) {
 		return nil, fmt.Errorf("open the recording: %w", err)
 	}
 	r := &Recorder{file: f, w: bufio.NewWriter(f)}
+	if endsWithin(path) {
+		_, _ = r.w.WriteString("\n") // an error comes back with the next line
+	}
 	h.Recording = recordingVersion
 	if err := r.line(h); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// endsWithin tells whether the last line of a file was cut off.
+func endsWithin(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
 }
 
 func (r *Recorder) line(v any) error {
@@ -121,11 +144,12 @@ func (r *Recorder) Close() error {
 }
 
 // ReadRecording calls fn with every event of a recording, as Watch did when it was made: resources are decoded, and what
-// Envoy refuses of a response as a whole is in Refused. header is called at the begin of each run. A last line that
-// was cut off is left out.
+// Envoy refuses of a response as a whole is in Refused. header is called at the begin of each run. A last line of a run
+// that was cut off is left out.
 func ReadRecording(in io.Reader, header func(RecordHeader) error, fn func(*Event) error) error {
 	r := bufio.NewReaderSize(in, 1<<20)
 	var run *replayed
+	var cut error // the line before was no JSON, which only the last of a run may be
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		atEnd := errors.Is(err, io.EOF)
@@ -133,15 +157,26 @@ func ReadRecording(in io.Reader, header func(RecordHeader) error, fn func(*Event
 			return fmt.Errorf("read the recording: %w", err)
 		}
 		if atEnd {
-			return nil // complete lines end in a newline
+			return cut // of the last line itself nothing is said: complete lines end in a newline
 		}
 		if len(line) <= 1 {
 			continue
 		}
 		var h RecordHeader
 		if err := json.Unmarshal(line, &h); err != nil {
-			return fmt.Errorf("line %d of the recording is no JSON object: %w", n, err)
+			at := max(0, bytes.LastIndex(line, []byte(headerBegin))) // files may have been joined behind a line that was cut off
+			if json.Unmarshal(line[at:], &h) != nil {
+				if cut == nil {
+					cut = fmt.Errorf("line %d of the recording is no JSON object: %w", n, err)
+				}
+				continue
+			}
+			line = line[at:]
 		}
+		if cut != nil && h.Recording == "" {
+			return cut
+		}
+		cut = nil
 		switch {
 		case h.Recording != "" && h.Recording != recordingVersion:
 			return fmt.Errorf("line %d: the recording has format version %q, only %q is known", n, h.Recording, recordingVersion)

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,14 +82,37 @@ func TestRecording(t *testing.T) {
 	if cut, _ := readAll(t, string(data[:len(data)-10])); len(cut) != len(seen)-1 {
 		t.Errorf("%d events of a file that was cut off, want %d", len(cut), len(seen)-1)
 	}
+	// A run that is appended to such a file, by a recorder or with cat.
+	cut := string(data[:len(data)-10])
+	if all, runs := readAll(t, cut+string(data)); runs != 4 || len(all) != 2*len(seen)-1 {
+		t.Errorf("%d runs with %d events of files that were joined, want 4 with %d", runs, len(all), 2*len(seen)-1)
+	}
+	path := filepath.Join(t.TempDir(), "cut.rec")
+	if err := os.WriteFile(path, []byte(cut), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := NewRecorder(path, RecordHeader{Server: "again"})
+	if err == nil {
+		err = errors.Join(again.Record(&Event{Kind: Note, Text: "x"}), again.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if all, runs := readAll(t, string(data)); runs != 3 || len(all) != len(seen) {
+		t.Errorf("%d runs with %d events of a file that was cut off and appended to, want 3 with %d", runs, len(all), len(seen))
+	}
 }
 
 func TestReadRecordingErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{}\n":                            "line 1: this is no recording of edsctl",
-		"a: b\n":                          "line 1 of the recording is no JSON object",
-		`{"edsctl_recording":"9"}` + "\n": `format version "9", only "1" is known`,
+		"{}\n":   "line 1: this is no recording of edsctl",
+		"a: b\n": "line 1 of the recording is no JSON object",
+		`{"edsctl_recording":"1"}` + "\nx\n" + `{"event":"note"}` + "\n":                "line 2 of the recording is no JSON object",
+		`{"edsctl_recording":"9"}` + "\n":                                               `format version "9", only "1" is known`,
 		`{"edsctl_recording":"1"}` + "\n" + `{"event":"response","message":"?"}` + "\n": "line 2 of the recording: message",
 	} {
 		err := ReadRecording(strings.NewReader(text), func(RecordHeader) error { return nil }, func(*Event) error { return nil })

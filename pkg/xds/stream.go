@@ -32,7 +32,11 @@ type incoming struct {
 // outboxSize bounds the requests that wait for a server that does not read.
 const outboxSize = 4096
 
-// openLink starts a stream. Errors of the attempt arrive in the inbox like the end of a stream.
+// firstStream is the number of the first stream of a run.
+const firstStream = 1
+
+// openLink starts a stream. Errors of the attempt arrive in the inbox like the end of a stream, but for headers that cannot
+// be had for the first stream, since then the file with the token is wrong; later it may be away for a moment.
 func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delta bool, inbox chan<- incoming) error {
 	// A deadline would travel to the server, which then ends the stream by itself; Envoy's streams have none.
 	parent := ctx
@@ -42,10 +46,10 @@ func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delt
 		detach()
 		cancel()
 	}
-	ctx, err := d.withHeaders(ctx)
-	if err != nil {
+	withHeaders, headerErr := d.withHeaders(ctx)
+	if headerErr != nil && l.id == firstStream {
 		l.cancel()
-		return err
+		return headerErr
 	}
 	l.outbox = make(chan proto.Message, outboxSize)
 	l.done = make(chan struct{})
@@ -60,7 +64,11 @@ func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delt
 				return false
 			}
 		}
-		stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, l.method)
+		if headerErr != nil {
+			deliver(incoming{link: l, err: headerErr})
+			return
+		}
+		stream, err := conn.NewStream(withHeaders, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, l.method)
 		if err != nil {
 			deliver(incoming{link: l, err: err})
 			return

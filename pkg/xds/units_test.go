@@ -40,7 +40,9 @@ func TestParseServer(t *testing.T) {
 		{in: "localhost", err: "must be HOST:PORT"},
 		{in: "ftp://cp", err: `unknown scheme "ftp"`},
 		{in: "grpc://cp", err: "has no port"},
-		{in: "https://u:p@cp", err: "with a user or password is not accepted"},
+		{in: "u:p@cp:1", err: "a user or password is not accepted"},
+		{in: "cp:1:2", err: "must be HOST:PORT, a URL or unix:PATH: too many colons in address"},
+		{in: "https://u:p@cp", err: "a user or password is not accepted"},
 		{in: "unix:", err: "needs a path"},
 	}
 	for _, tt := range tests {
