@@ -102,7 +102,7 @@ func runExample(t *testing.T, dir, bin, command string) string {
 }
 
 // listenFlag finds the socket of an example that starts a server in the background.
-var listenFlag = regexp.MustCompile(`--listen unix:(\S+) .*&`)
+var listenFlag = regexp.MustCompile(`--listen unix:(\S+) .* & `)
 
 // waitForSocket returns when somebody accepts connections on a unix socket, so that what the next example prints does not
 // depend on which of the two processes is faster.

@@ -15,7 +15,8 @@ import (
 var version string
 
 func main() {
-	// Most commands end before the memory that they no longer need matters: less of the time goes to collecting it.
+	// Most commands end before the memory that they no longer need matters, and those that run on have small heaps: less
+	// of the time goes to collecting it.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}

@@ -129,7 +129,7 @@ func (r *replaying) keep(ev *xds.Event) {
 		if _, ok := r.versions[res.Name]; !ok {
 			r.order = append(r.order, res.Name)
 		}
-		r.versions[res.Name] = render.Assignment{Name: res.Name, Version: res.Version, TypeURL: res.Any.GetTypeUrl(), Resource: res.Assignment}
+		r.versions[res.Name] = render.Assignment{Name: res.Name, Version: res.Version, TypeURL: res.Any.GetTypeUrl(), Resource: res.Assignment, Wire: res.Any.GetValue()}
 	}
 }
 

@@ -39,6 +39,7 @@ type seenAddresses struct {
 	texts     map[textAddress]place
 	grpcTakes bool // grpc-go reads the locality that is looked at
 	onlyFirst bool // grpc-go does not read additional addresses
+	pooled    bool // v4 is of the pool
 }
 
 // seenPlaces are where the clients saw an address first.
@@ -54,7 +55,7 @@ func (s *seenAddresses) init(c *Context) {
 	for _, g := range c.Resource.Assignment.GetEndpoints() {
 		n += len(g.GetLbEndpoints())
 	}
-	if n > pooledPlaces {
+	if s.pooled = n <= pooledPlaces; !s.pooled {
 		s.v4 = make(map[uint64]seenPlaces, n)
 		return
 	}
@@ -68,7 +69,7 @@ var placesPool = sync.Pool{New: func() any { return map[uint64]seenPlaces{} }}
 
 // release gives the map back when the walk has ended.
 func (s *seenAddresses) release() {
-	if len(s.v4) <= pooledPlaces {
+	if s.pooled {
 		clear(s.v4)
 		placesPool.Put(s.v4)
 	}

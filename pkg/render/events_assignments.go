@@ -85,6 +85,10 @@ func assignmentsText(w io.Writer, format eds.Format, list []Assignment) error {
 func assignmentsProto(w io.Writer, format eds.Format, list []Assignment) error {
 	var m proto.Message
 	if len(list) == 1 && list[0].Resource.APIVersion == eds.V3 {
+		if format == eds.Binary && list[0].Wire != nil {
+			_, err := w.Write(list[0].Wire)
+			return err
+		}
 		m = list[0].Resource.Original
 	} else {
 		response := &discoveryv3.DeltaDiscoveryResponse{}

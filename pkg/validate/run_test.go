@@ -191,3 +191,17 @@ func TestTemplates(t *testing.T) {
 		t.Errorf("verdict %v", v)
 	}
 }
+
+// TestHighestPriority: a priority of four billion is refused, and nothing counts up to it.
+func TestHighestPriority(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"LOGICAL_DNS", "STRICT_DNS", "STATIC", "EDS"} {
+		for _, policy := range []string{"ROUND_ROBIN", "RING_HASH", "MAGLEV"} {
+			report := judgeText(t, "name: c\ntype: "+kind+"\nlb_policy: "+policy+"\nconnect_timeout: 1s\nload_assignment:\n  cluster_name: c\n  endpoints:\n"+
+				"  - {priority: 4294967295, lb_endpoints: []}\n  - lb_endpoints: ["+endpoint("192.0.2.1", "")+"]\n", validate.Options{})
+			if got := report.Resources[0].Verdicts[diag.Envoy]; got.Kind != diag.Rejected || got.Rule != "locality-priority-too-large" {
+				t.Errorf("%s, %s: verdict %v of %s", kind, policy, got.Kind, got.Rule)
+			}
+		}
+	}
+}
