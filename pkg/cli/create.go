@@ -68,6 +68,7 @@ The result is validated first; with findings of severity error nothing is writte
 	listVar(fs, &o.services, "srv", "NAME", "name whose SRV records to take (repeatable)", asIs)
 	fs.StringVar(&o.dnsServer, "dns-server", "", "name server to ask, HOST:PORT (that of the system when unset)")
 	fs.DurationVar(&o.timeout, "timeout", 15*time.Second, "limit for all look-ups together")
+	limitFlag(fs, "timeout", "a duration like 15s, more than 0", func() bool { return o.timeout > 0 })
 	listVar(fs, &o.drops, "drop", "CATEGORY=PERCENT", "share of requests to drop (repeatable)", author.ParseDrop)
 	listVar(fs, &o.weights, "locality-weight", "LOCALITY=WEIGHT", "weight of a locality: ZONE=N, REGION/ZONE/SUB_ZONE=N, ZONE=auto or auto for the number of endpoints (repeatable)", author.ParseLocalityWeight)
 	fs.Uint32Var(&o.overprovision, "overprovisioning-factor", 0, "percent; Envoy takes 140 when unset")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/xds"
 )
 
@@ -86,13 +87,18 @@ func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*
 		return nil, err
 	}
 	if unanswered := tracker.Unanswered(); len(unanswered) > 0 {
-		return nil, errUnanswered(fmt.Errorf("%s%s: no answer for %s within %s", schemeXDS, side, quotedNames(unanswered), sideTimeout))
+		return nil, noAnswer(side, unanswered)
 	}
 	var out []*eds.Resource
 	for _, a := range fetched(tracker) {
 		out = append(out, a.Resource)
 	}
 	return out, nil
+}
+
+// noAnswer is the error for names of a side that a server says nothing of. The side is as the user gave it.
+func noAnswer(side string, names []string) error {
+	return errUnanswered(fmt.Errorf("%s%s: no answer for %s within %s", schemeXDS, render.OneLine(side), quotedNames(names), sideTimeout))
 }
 
 // fromAdmin reads what a running Envoy has applied.
@@ -112,7 +118,7 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 	for _, a := range admin.Assignments {
 		out = append(out, a.Resource)
 	}
-	return out, missing(schemeAdmin+side, names, admin)
+	return out, missing(schemeAdmin+render.OneLine(side), names, admin)
 }
 
 // recordingMark begins the first line of a recording.
@@ -164,7 +170,7 @@ func fromRecording(file string) ([]*eds.Resource, error) {
 // surroundLive gives live assignments what files get: the cluster of --cluster, a name for the side, and the profile.
 func surroundLive(cmd *cobra.Command, env *Env, o *diffOptions, live []*eds.Resource, arg string) ([]simulated, error) {
 	if len(live) == 0 {
-		return nil, fmt.Errorf("%s: there is no assignment", arg)
+		return nil, fmt.Errorf("%s: there is no assignment", render.OneLine(arg))
 	}
 	v, err := newValidation(cmd.Context(), env, o.asSimulate().validation(cmd))
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/edsctl/edsctl/pkg/render"
 )
 
 // The exit codes (product.md, Conventions). The texts are those of "edsctl help exit-codes" and docs/exit-codes.md.
@@ -130,18 +132,18 @@ func leaves(err error) []error {
 }
 
 // printError says what went wrong, one line an error with its hints below. What has been reported, and an interrupt,
-// need no words.
+// need no words. Names of files and answers of servers may hold control characters, which are not printed.
 func printError(w io.Writer, err error) {
 	for _, leaf := range leaves(err) {
 		var coded *codeError
 		if errors.As(leaf, &coded) && coded.err == nil || errors.Is(leaf, context.Canceled) {
 			continue
 		}
-		fmt.Fprintf(w, "edsctl: %v\n", leaf)
+		fmt.Fprintf(w, "edsctl: %s\n", render.Printable(leaf.Error()))
 		var hinted *hintedError
 		if errors.As(leaf, &hinted) {
 			for _, hint := range hinted.hints {
-				fmt.Fprintf(w, "hint: %s\n", hint)
+				fmt.Fprintf(w, "hint: %s\n", render.Printable(hint))
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 	asLines := slices.Contains(render.WatchFormats(), o.output)
 	r := &replaying{
 		watching: watching{
-			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), held: map[string]*heldAssignment{}, env: env, format: o.output,
+			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), env: env, format: o.output,
 			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names,
 		},
 		versions: map[string]render.Assignment{},
@@ -73,6 +73,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 	runs := 0
 	err = xds.ReadRecording(in, func(h xds.RecordHeader) error {
 		runs++
+		r.clusters = followedClusters{} // each run asks for them anew
 		if r.say.verbose > 0 {
 			r.say.note(fmt.Sprintf("run %d: %s over %s from %q at %s", runs, h.Transport, h.Service, h.Server, h.Time.Format(time.RFC3339)))
 		}

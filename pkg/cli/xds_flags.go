@@ -74,8 +74,13 @@ func (f *xdsFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.tokenFile, "bearer-token-file", "", "file with a token, read for every stream and sent as authorization: Bearer")
 	fs.DurationVar(&f.connectTimeout, "connect-timeout", 10*time.Second, "longest time to wait for a connection")
 	fs.DurationVar(&f.keepalive, "keepalive", xds.DefaultKeepalive, "time of silence after which the connection is probed; negative: never")
-	fs.DurationVar(&f.refresh, "refresh-delay", time.Second, "time between two polls of rest and unary")
+	fs.DurationVar(&f.refresh, "refresh-delay", xds.DefaultRefreshDelay, "time between two polls of rest and unary, at least 100ms")
 	fs.IntVar(&f.maxMsgSize, "max-msg-size", 256<<20, "largest response, in bytes")
+	limitFlag(fs, "connect-timeout", "a duration like 10s, or 0 for the default of 10s", func() bool { return f.connectTimeout >= 0 })
+	limitFlag(fs, "refresh-delay", "a duration from 100ms to 24h, or 0 for the default of 1s", func() bool {
+		return f.refresh == 0 || f.refresh >= 100*time.Millisecond && f.refresh <= 24*time.Hour
+	})
+	limitFlag(fs, "max-msg-size", "a number of bytes, at least 1", func() bool { return f.maxMsgSize > 0 })
 	enumVar(cmd, &f.ack, "ack", string(xds.AckAlways), texts(xds.AckModes), "which responses to acknowledge: all, those that the client would accept, or none")
 	noProject(fs, "server", "bootstrap", "as", "transport", "service", "transport-version", "resource-version", "node-id", "node-cluster", "node-locality",
 		"node-metadata", "plaintext", "insecure", "cacert", "cert", "key", "servername", "authority", "header", "bearer-token-file", "connect-timeout",

@@ -24,8 +24,8 @@ func newRemarks(env *Env, cmd *cobra.Command, verbose int) *remarks {
 	return &remarks{cmd: cmd, w: env.Stderr, verbose: verbose, options: render.Options{Color: useColor(cmd, env, env.Stderr)}}
 }
 
-// note says something that the user should know.
-func (r *remarks) note(text string) { fmt.Fprintf(r.w, "note: %s\n", render.Printable(text)) }
+// note says something that the user should know, in one line.
+func (r *remarks) note(text string) { fmt.Fprintf(r.w, "note: %s\n", render.OneLine(text)) }
 
 // event says what happened: notes always, the rest with -v.
 func (r *remarks) event(ev *xds.Event) {

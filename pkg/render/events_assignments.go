@@ -191,3 +191,6 @@ func addressText(a *corev3.Address) string {
 
 // Printable replaces the control characters of a text from elsewhere.
 func Printable(text string) string { return printable(text) }
+
+// OneLine is Printable without newlines and tabs.
+func OneLine(text string) string { return oneLine(text) }

@@ -13,7 +13,7 @@ import (
 
 // EventLine writes one event of a stream in a line for people; whole adds the message as JSON.
 func EventLine(w io.Writer, ev *xds.Event, whole bool) {
-	fmt.Fprintf(w, "%s [%d] %s\n", ev.Time.Format("15:04:05.000"), ev.Stream, printable(eventText(ev)))
+	fmt.Fprintf(w, "%s [%d] %s\n", ev.Time.Format("15:04:05.000"), ev.Stream, oneLine(eventText(ev)))
 	if !whole {
 		return
 	}

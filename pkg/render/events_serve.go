@@ -120,19 +120,21 @@ func ServeEvent(w io.Writer, format string, ev *serve.Event, o Options) error {
 		}{"1", string(ev.Kind), ev.Time.UTC(), ev.Stream, ev.Delta, ev.Client.NodeID, ev.Client.Cluster, ev.Client.Agent, ev.Client.Address,
 			ev.TypeURL, ev.Version, names, ev.Removed, ev.Message})
 	}
-	_, err := fmt.Fprintf(w, "%s %s\n", ev.Time.Format("15:04:05.000"), printable(serveText(ev, palette(o.Color))))
+	_, err := fmt.Fprintf(w, "%s %s\n", ev.Time.Format("15:04:05.000"), serveText(ev, palette(o.Color)))
 	return err
 }
 
+// serveText is what a line says of an event: without control characters but those that paint.
 func serveText(ev *serve.Event, p palette) string {
 	who := ev.Client.NodeID
 	if who == "" {
 		who = ev.Client.Address
 	}
-	kind := shortType(ev.TypeURL)
+	who = oneLine(who)
+	kind := oneLine(shortType(ev.TypeURL))
 	switch ev.Kind {
 	case serve.Connected:
-		return fmt.Sprintf("%s %s (%s) from %s", p.paint("connected", bold), who, ev.Client.Agent, ev.Client.Address)
+		return fmt.Sprintf("%s %s (%s) from %s", p.paint("connected", bold), who, oneLine(ev.Client.Agent), ev.Client.Address)
 	case serve.Disconnected:
 		return fmt.Sprintf("%s %s", p.paint("disconnected", bold), who)
 	case serve.Subscribed, serve.Fetched:
@@ -143,7 +145,7 @@ func serveText(ev *serve.Event, p palette) string {
 		if len(ev.Names) == 0 && len(ev.Removed) > 0 {
 			names = "no longer " + strings.Join(ev.Removed, ", ")
 		}
-		return fmt.Sprintf("%s %s %s: %s", who, ev.Kind, kind, names)
+		return fmt.Sprintf("%s %s %s: %s", who, ev.Kind, kind, oneLine(names))
 	case serve.Pushed:
 		text := fmt.Sprintf("%s pushed %s version %q: %s", who, kind, shortVersion(ev.Version), plural(len(ev.Names), "resource"))
 		if len(ev.Removed) > 0 {
@@ -151,7 +153,7 @@ func serveText(ev *serve.Event, p palette) string {
 		}
 		return text
 	case serve.Nacked:
-		return fmt.Sprintf("%s %s %s version %q: %s", who, p.paint("NACK", bold, red), kind, shortVersion(ev.Version), lastLine(ev.Message))
+		return fmt.Sprintf("%s %s %s version %q: %s", who, p.paint("NACK", bold, red), kind, shortVersion(ev.Version), oneLine(lastLine(ev.Message)))
 	default:
 		return fmt.Sprintf("%s %s %s version %q", who, p.paint("ACK", green), kind, shortVersion(ev.Version))
 	}

@@ -88,31 +88,35 @@ func Watch(w io.Writer, format string, l *WatchLine, o Options) error {
 	if version == "" {
 		version = "-"
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  %s  %s\n", p.paint(l.Time.Format("15:04:05.000"), dim), p.paint(printable(name), bold), printable(version), printable(l.text(p)))
+	_, err := fmt.Fprintf(w, "%s  %s  %s  %s\n", p.paint(l.Time.Format("15:04:05.000"), dim), p.paint(oneLine(name), bold), oneLine(version), l.text(p))
 	return err
 }
 
+// text is what a line says after the version: without control characters but those that paint.
 func (l *WatchLine) text(p palette) string {
 	if l.Change == nil {
-		text := l.Text
+		text := oneLine(l.Text)
 		if l.Event != "clusters" {
 			text = p.paint(l.Event, bold) + ": " + text
 		}
 		for _, n := range l.NotEDS {
-			text += "; not EDS: " + n
+			text += "; not EDS: " + oneLine(n)
 		}
 		return text
 	}
 	c := l.Change
 	var parts []string
-	if l.First {
+	whole := l.First || c.IsEmpty() // there is nothing to compare with
+	if whole {
 		parts = append(parts, plural(c.Endpoints, "endpoint"))
 	}
-	parts = append(parts, c.words()...)
+	for _, words := range c.words() {
+		parts = append(parts, oneLine(words))
+	}
 	switch {
 	case l.Refused != "":
 		parts = append(parts, p.paint(l.Refused+" refuses it and keeps the last version", bold, red))
-	case !l.First:
+	case !whole:
 		parts = append(parts, fmt.Sprintf("%s of the traffic moves", percentText(c.Moved)))
 	}
 	if c.Dropped > 0 {
@@ -123,11 +127,11 @@ func (l *WatchLine) text(p palette) string {
 	}
 	for _, f := range l.findings() {
 		if f.Severity == diag.Error {
-			parts = append(parts, p.severity(f.Severity)+": "+f.Message+" ["+f.Rule+"]")
+			parts = append(parts, p.severity(f.Severity)+": "+oneLine(f.Message)+" ["+f.Rule+"]")
 		}
 	}
 	for _, f := range c.Rules {
-		parts = append(parts, p.severity(f.Severity)+": "+f.Message+" ["+f.Rule+"]")
+		parts = append(parts, p.severity(f.Severity)+": "+oneLine(f.Message)+" ["+f.Rule+"]")
 	}
 	return strings.Join(parts, "; ")
 }

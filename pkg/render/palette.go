@@ -52,3 +52,13 @@ func printable(text string) string {
 		return unicode.ReplacementChar
 	}, text)
 }
+
+// oneLine is printable text for a place where a newline or a tab would break the form.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, printable(text))
+}

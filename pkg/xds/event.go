@@ -75,6 +75,12 @@ func (e *Event) IsCDS() bool {
 	return false
 }
 
+// IsDelta tells whether a response is of the delta variant: one that holds changes only.
+func (e *Event) IsDelta() bool {
+	_, delta := deltaOf(e)
+	return delta
+}
+
 // Resource is one resource of a response.
 type Resource struct {
 	Name      string     // as the client takes it: the wrapper's name, else cluster_name

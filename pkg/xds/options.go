@@ -53,6 +53,9 @@ const (
 // AckModes are the values of --ack.
 var AckModes = []AckMode{AckAlways, AckValid, AckNever}
 
+// DefaultRefreshDelay is the time between two polls.
+const DefaultRefreshDelay = time.Second
+
 // Parse finds a value among those allowed; what is the noun in the error.
 func Parse[T ~string](what, s string, allowed []T) (T, error) {
 	names := make([]string, len(allowed))
@@ -124,8 +127,8 @@ func (o Options) withDefaults() Options {
 	if o.FetchTimeout == 0 {
 		o.FetchTimeout = 15 * time.Second
 	}
-	if o.RefreshDelay == 0 {
-		o.RefreshDelay = time.Second
+	if o.RefreshDelay <= 0 {
+		o.RefreshDelay = DefaultRefreshDelay
 	}
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = 5 * time.Second
