@@ -12,7 +12,7 @@ import (
 func TestDiffHostileSides(t *testing.T) {
 	t.Parallel()
 	addr, _ := serveAdmin(t, []adminPoll{{held: []*endpointv3.ClusterLoadAssignment{withEndpoints("a", 1, 1)}}})
-	_, stderr, code := runToEnd(t, "diff", "admin://"+addr+"/no\x1b[31m\nbody", "admin://"+addr)
+	_, stderr, code := runMain(t, "diff", "admin://"+addr+"/no\x1b[31m\nbody", "admin://"+addr)
 	_, missing, _ := strings.Cut(stderr, addr)
 	tests := []struct{ name, got, want string }{
 		{"server", noAnswer("cp:1/a\x1b[31m\nb", []string{"a\x1b[31m\nb"}).Error(), `xds://cp:1/a` + "\ufffd" + `[31m b: no answer for "a\x1b[31m\nb" within 15s`},
@@ -26,7 +26,7 @@ func TestDiffHostileSides(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
 		}
 	}
-	_, stderr, code = runToEnd(t, "diff", "gone\x1b.yaml", "gone\x1b.yaml")
+	_, stderr, code = runMain(t, "diff", "gone\x1b.yaml", "gone\x1b.yaml")
 	if strings.Contains(stderr, "\x1b") || !strings.Contains(stderr, "gone\ufffd.yaml") || code != exitFailure {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}

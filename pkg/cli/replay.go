@@ -122,9 +122,8 @@ func (r *replaying) keep(ev *xds.Event) {
 	if ev.Kind != xds.Received {
 		return
 	}
-	for i := range ev.Resources {
-		res := &ev.Resources[i]
-		if !res.Asked || res.Assignment == nil || r.isSecond(ev, i) || !r.shows(res.Name) {
+	for res := range r.shown(ev) {
+		if res.Assignment == nil {
 			continue
 		}
 		if _, ok := r.versions[res.Name]; !ok {

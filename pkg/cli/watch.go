@@ -65,6 +65,12 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 	if err != nil {
 		return err
 	}
+	if names, err = distinctNames(names); err != nil {
+		return err
+	}
+	if err := refuseRecord(o.record, o.admin, o.csds); err != nil {
+		return err
+	}
 	say := newRemarks(env, cmd, o.verbose)
 	client, opts, err := o.clientSource(env, names)
 	if err != nil {

@@ -92,6 +92,9 @@ func heldBy(name, version string, r *eds.Resource) xds.Resource {
 	return xds.Resource{Name: name, Version: version, Asked: true, Assignment: r, Any: &anypb.Any{TypeUrl: xds.AssignmentURL(xds.V3)}}
 }
 
+// pollTimeout is how long a client may take to answer.
+const pollTimeout = 15 * time.Second
+
 // clientPoll reads a client again and again and reports what it finds as if it had been sent.
 type clientPoll struct {
 	read  clientState
@@ -107,7 +110,9 @@ func (p *clientPoll) run(ctx context.Context, w *watching) error {
 	down := false
 	for {
 		p.polls++
-		holds, err := p.read(ctx)
+		pollCtx, cancel := context.WithTimeout(ctx, pollTimeout)
+		holds, err := p.read(pollCtx)
+		cancel()
 		var events []*xds.Event
 		switch {
 		case ctx.Err() != nil:

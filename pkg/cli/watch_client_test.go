@@ -153,7 +153,7 @@ func TestWatchAdmin(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			addr, _ := serveAdmin(t, tt.polls)
-			stdout, stderr, code := runToEnd(t, append([]string{"watch", "--admin", addr, "--refresh-delay", "100ms"}, tt.args...)...)
+			stdout, stderr, code := runMain(t, append([]string{"watch", "--admin", addr, "--refresh-delay", "100ms"}, tt.args...)...)
 			got := untimed(strings.ReplaceAll(stdout, addr, "ADDRESS"))
 			for i := range got {
 				got[i], _, _ = strings.Cut(got[i], "; error: ")
@@ -170,7 +170,7 @@ func TestWatchAdminDelay(t *testing.T) {
 	t.Parallel()
 	type held = []*endpointv3.ClusterLoadAssignment
 	addr, times := serveAdmin(t, []adminPoll{{held: held{withEndpoints("a", 1, 1)}}, {held: held{withEndpoints("a", 2, 1)}}})
-	_, stderr, code := runToEnd(t, "watch", "--admin", addr, "--refresh-delay", "0", "--max-updates", "2")
+	_, stderr, code := runMain(t, "watch", "--admin", addr, "--refresh-delay", "0", "--max-updates", "2")
 	at := times()
 	if code != 0 || len(at) != 2 || at[1].Sub(at[0]) < xds.DefaultRefreshDelay {
 		t.Errorf("exit code %d, %s; polled at %v", code, stderr, at)
@@ -204,7 +204,7 @@ func TestWatchCSDS(t *testing.T) {
 		return st.SendMsg(polls[min(int(calls.Add(1)), len(polls))-1])
 	})
 	defer stop()
-	stdout, stderr, code := runToEnd(t, "watch", "--csds", addr, "--refresh-delay", "100ms", "a", "bad", "--max-updates", "3")
+	stdout, stderr, code := runMain(t, "watch", "--csds", addr, "--refresh-delay", "100ms", "a", "bad", "--max-updates", "3")
 	got := untimed(stdout)
 	for i := range got {
 		got[i], _, _ = strings.Cut(got[i], "; error: ")

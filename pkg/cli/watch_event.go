@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"iter"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -34,6 +35,7 @@ type watching struct {
 type watched struct {
 	held    *heldAssignment // the newest that the client takes; nil: none
 	refused *eds.Resource   // the newest, when the client does not take it
+	broken  *string         // the bytes of the newest, when they are no assignment
 	told    bool            // a version was: the next one is not the first
 }
 
@@ -88,13 +90,14 @@ func (w *watching) received(ev *xds.Event) (done bool) {
 		w.clusterChange(ev)
 		return w.holds() // one that did not hold may be gone
 	}
-	for i := range ev.Resources {
-		r := &ev.Resources[i]
-		if !r.Asked || r.Assignment == nil || w.isSecond(ev, i) || !w.shows(r.Name) {
-			continue
-		}
-		if w.update(ev, r) {
-			return true
+	for r := range w.shown(ev) {
+		switch {
+		case r.Assignment != nil:
+			if w.update(ev, r) {
+				return true
+			}
+		case r.Broken != nil && !r.Heartbeat:
+			w.broken(ev, r)
 		}
 	}
 	for _, name := range ev.Removed {
@@ -114,13 +117,46 @@ func (w *watching) received(ev *xds.Event) (done bool) {
 // shows tells whether the user wants to see a name.
 func (w *watching) shows(name string) bool { return len(w.only) == 0 || slices.Contains(w.only, name) }
 
-// isSecond tells whether a name was in the response before: Envoy keeps the first.
-func (w *watching) isSecond(ev *xds.Event, i int) bool {
-	return slices.ContainsFunc(ev.Resources[:i], func(r xds.Resource) bool { return r.Asked && r.Name == ev.Resources[i].Name })
+// shown are the resources that were asked for and that the user wants to see. Of a name that is there twice Envoy keeps the
+// first.
+func (w *watching) shown(ev *xds.Event) iter.Seq[*xds.Resource] {
+	return func(yield func(*xds.Resource) bool) {
+		seen := make(map[string]bool, len(ev.Resources))
+		for i := range ev.Resources {
+			r := &ev.Resources[i]
+			if !r.Asked || seen[r.Name] || !w.shows(r.Name) {
+				continue
+			}
+			seen[r.Name] = true
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// broken tells of a resource that holds no assignment, once as long as it stays the same.
+func (w *watching) broken(ev *xds.Event, r *xds.Resource) {
+	s := w.state(r.Name)
+	body := string(r.Any.GetValue())
+	if s.broken != nil && *s.broken == body {
+		return
+	}
+	s.broken, s.refused = &body, nil
+	line := &render.WatchLine{
+		Event: "update", Time: ev.Time, Name: r.Name, Version: r.Version, Refused: w.check.client.String(), Report: w.check.newest(r.Name),
+	}
+	line.Text = line.Refused + " refuses it and keeps the last version"
+	if line.Report != nil && len(line.Report.Findings) > 0 {
+		f := line.Report.Findings[0]
+		line.Text += ": " + f.Message + " [" + f.Rule + "]"
+	}
+	w.write(line)
 }
 
 func (w *watching) update(ev *xds.Event, r *xds.Resource) (done bool) {
 	s := w.state(r.Name)
+	s.broken = nil
 	refused := !w.live && w.check.refuses(r.Name)
 	if refused && s.refused != nil && proto.Equal(s.refused.Original, r.Assignment.Original) {
 		return false // a server repeats it with every change of another one

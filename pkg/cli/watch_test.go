@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -85,6 +81,12 @@ func sotw(typeURL, version, nonce string, resources ...proto.Message) *discovery
 	return out
 }
 
+// garbled is a response with an assignment of "a" that ends in the middle.
+func garbled(version string) *discoveryv3.DiscoveryResponse {
+	url := xds.AssignmentURL(xds.V3)
+	return &discoveryv3.DiscoveryResponse{VersionInfo: version, Nonce: version, TypeUrl: url, Resources: []*anypb.Any{{TypeUrl: url, Value: []byte("\x0a\x01a\x12")}}}
+}
+
 // delta is a response of changes.
 func delta(typeURL, version, nonce string, removed []string, resources ...proto.Message) *discoveryv3.DeltaDiscoveryResponse {
 	out := &discoveryv3.DeltaDiscoveryResponse{SystemVersionInfo: version, Nonce: nonce, TypeUrl: typeURL, RemovedResources: removed}
@@ -116,23 +118,6 @@ func withHost(name, host string) *endpointv3.ClusterLoadAssignment {
 	out := withEndpoints(name, 1, 1)
 	out.Endpoints[0].LbEndpoints[0].GetEndpoint().GetAddress().GetSocketAddress().Address = host
 	return out
-}
-
-// runToEnd is runMain for what may run on for ever.
-func runToEnd(t *testing.T, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	env := Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" },
-		UserConfigDir: func() (string, error) { return "", errors.New("none") },
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	code = Main(ctx, env, args)
-	if ctx.Err() != nil {
-		t.Error("it did not end")
-	}
-	return out.String(), errs.String(), code
 }
 
 // untimed are the lines of a watch without their times.
@@ -222,6 +207,17 @@ func TestWatchLines(t *testing.T) {
 			},
 		},
 		{
+			name: "what is no assignment is told once", args: []string{"a", "--max-updates", "2"},
+			steps: []step{
+				{`^eds`, sotw(eds, "1", "1", withEndpoints("a", 1, 1))}, {`nonce=1$`, garbled("2")}, {`nonce=2$`, garbled("3")},
+				{`nonce=3$`, sotw(eds, "4", "4", withEndpoints("a", 2, 1))},
+			},
+			want: []string{
+				"a  1  1 endpoint", "a  2  update: envoy refuses it and keeps the last version: the bytes are no ClusterLoadAssignment: cannot parse invalid wire-format data [resource-not-unpackable]",
+				"a  4  +10.0.0.1:80; 50 % of the traffic moves",
+			},
+		},
+		{
 			name: "control characters", args: []string{"a", "b", "--max-updates", "2"},
 			steps: []step{{`^eds`, failing}, {`nonce=1$`, sotw(eds, "2\n", "2", withEndpoints("a", 2, 1))}},
 			want:  []string{"a  1  1 endpoint", "b  1  error: NotFound: no such \ufffd[31mthing", "a  2   +10.0.0.1:80; 50 % of the traffic moves"},
@@ -232,7 +228,7 @@ func TestWatchLines(t *testing.T) {
 			t.Parallel()
 			addr, stop := serveStream(t, play(tt.steps))
 			defer stop()
-			stdout, stderr, code := runToEnd(t, append([]string{"watch", "--server", addr, "--plaintext"}, tt.args...)...)
+			stdout, stderr, code := runMain(t, append([]string{"watch", "--server", addr, "--plaintext"}, tt.args...)...)
 			got := untimed(stdout)
 			for i, line := range got {
 				if at := strings.Index(line, "; error: "); at >= 0 {
@@ -248,7 +244,7 @@ func TestWatchLines(t *testing.T) {
 		t.Parallel()
 		addr, stop := serveStream(t, play(refused))
 		defer stop()
-		stdout, stderr, code := runToEnd(t, "watch", "--server", addr, "--plaintext", "a", "bad", "--max-updates", "7", "-o", "ndjson")
+		stdout, stderr, code := runMain(t, "watch", "--server", addr, "--plaintext", "a", "bad", "--max-updates", "7", "-o", "ndjson")
 		if n := strings.Count(stdout, `"first":true`); n != 2 || code != 0 {
 			t.Errorf("exit code %d, %s; %d lines are the first of their name, want 2:\n%s", code, stderr, n, stdout)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -130,7 +131,7 @@ func TestFetchBroken(t *testing.T) {
 	}
 }
 
-// runMain runs a command line in an empty environment.
+// runMain runs a command line in an empty environment. It is an error when it does not end within a minute.
 func runMain(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -138,7 +139,11 @@ func runMain(t *testing.T, args ...string) (stdout, stderr string, code int) {
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" },
 		UserConfigDir: func() (string, error) { return "", errors.New("none") },
 	}
-	code = Main(t.Context(), env, args)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if code = Main(ctx, env, args); ctx.Err() != nil {
+		t.Errorf("%q did not end", args)
+	}
 	return out.String(), errs.String(), code
 }
 

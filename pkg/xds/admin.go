@@ -14,6 +14,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -137,7 +138,7 @@ func (d *Dial) get(ctx context.Context, client *http.Client, url string) ([]byte
 	case int64(len(data)) > d.maxMsgSize():
 		return nil, fmt.Errorf("the answer of %q is larger than %d bytes", url, d.maxMsgSize())
 	case resp.StatusCode != http.StatusOK:
-		return nil, &StreamError{Method: url, HTTP: resp.StatusCode, Text: statusText(resp, data)}
+		return nil, &StreamError{Method: url, Code: codes.Unknown, HTTP: resp.StatusCode, Text: statusText(resp, data)}
 	}
 	return data, nil
 }

@@ -264,7 +264,7 @@ func TestBadServers(t *testing.T) {
 			serve: func(t *testing.T) string { return serveTLS(t, trusted, good("1")) },
 		},
 		{
-			name: "a loop of redirects", wantErr: `it redirects to "/v3/discovery:endpoints", which Envoy does not follow`,
+			name: "a loop of redirects", wantErr: `it redirects to "/v3/discovery:endpoints", which is not followed`,
 			opts: func(o *Options) { o.Transport = REST },
 			serve: func(t *testing.T) string {
 				return serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -183,7 +183,7 @@ func headOf(data []byte, resources map[int]*anypb.Any) *discoveryv3.DiscoveryRes
 // statusText is what a server says beside an HTTP status, in one short line.
 func statusText(resp *http.Response, body []byte) string {
 	if loc := resp.Header.Get("Location"); loc != "" && resp.StatusCode/100 == 3 {
-		return fmt.Sprintf("it redirects to %q, which Envoy does not follow", loc)
+		return fmt.Sprintf("it redirects to %q, which is not followed", loc)
 	}
 	text := strings.Join(strings.Fields(string(body)), " ")
 	if text == "" {
