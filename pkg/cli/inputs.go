@@ -65,6 +65,7 @@ func parsePathMapping(s string) (pathMapping, error) {
 // loaders makes one loader for each way to read files and keeps it: a loader knows the schema that it has read with.
 type loaders struct {
 	options inputOptions
+	tried   func(place string) // told where an EDS file of a bootstrap may be; nil: nobody is
 	mu      sync.Mutex
 	made    map[loaderKey]*eds.Loader
 }
@@ -88,10 +89,19 @@ func (l *loaders) of(p *profile) *eds.Loader {
 			Format: eds.Format(key.format), Shape: eds.Shape(key.shape), APIVersion: eds.APIVersion(key.apiVersion),
 			Source: eds.Source(key.source), Origin: eds.Origin(key.origin), EnvoyVersion: key.envoyVersion,
 			Limits:   document.Limits{MaxBytes: int(l.options.maxBytes)},
-			ReadFile: l.options.followed,
+			ReadFile: l.followed,
 		})
 	}
 	return l.made[key]
+}
+
+func (l *loaders) followed(bootstrap, name string) (string, []byte, error) {
+	if l.tried != nil {
+		for _, place := range l.options.places(bootstrap, name) {
+			l.tried(place)
+		}
+	}
+	return l.options.followed(bootstrap, name)
 }
 
 // followed reads an EDS file that a bootstrap names: where a --path-map leads, else as written, else beside the bootstrap.

@@ -65,8 +65,16 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	}
 	show := &serveLog{env: env, format: o.output, options: render.Options{Color: useColor(cmd, env, env.Stdout)}}
 	server := serve.New(serve.Options{TLS: cfg, Log: show.event})
-	source := newServeSource(env, o, args)
+	source := newServeSource(env, o, args, server.Set)
 	ctx := cmd.Context()
+	// The watch begins before the files are read, so that no change falls in between.
+	var files *serve.FileWatch
+	if !o.noWatch {
+		if files, err = serve.WatchFiles(source.watched); err != nil {
+			return err
+		}
+		defer files.Close()
+	}
 	first, err := source.load(ctx)
 	if err != nil {
 		return err
@@ -82,26 +90,18 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	if err != nil {
 		return fmt.Errorf("listen on %q: %w", o.listen, errors.Unwrap(err))
 	}
-	if err := server.Set(source.assignments()); err != nil {
-		return err
-	}
 	first.Address, first.TLS = addressOf(lis), cfg != nil
 	show.state(first)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watched := make(chan error, 1)
 	go func() {
-		if o.noWatch {
+		if files == nil {
 			watched <- nil
 			return
 		}
-		err := serve.WatchFiles(ctx, source.paths(), func() {}, func() {
-			if next, err := source.load(ctx); err != nil {
-				show.state(render.ServeState{Problem: err.Error()})
-			} else if next.Changed() {
-				if err := server.Set(source.assignments()); err != nil {
-					next.Problem = err.Error()
-				}
+		err := files.Run(ctx, func() {
+			if next := source.reload(ctx); next.Changed() {
 				show.state(next)
 			}
 		})

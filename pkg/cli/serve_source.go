@@ -3,16 +3,14 @@ package cli
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/edsctl/edsctl/pkg/diag"
-	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/input"
 	"github.com/edsctl/edsctl/pkg/render"
-	"github.com/edsctl/edsctl/pkg/validate"
 	"github.com/edsctl/edsctl/pkg/xds/serve"
 )
 
@@ -21,8 +19,13 @@ type serveSource struct {
 	env     *Env
 	options *serveOptions
 	args    []string
+	set     func([]serve.Assignment) error
+	started bool
 	good    map[string]servedAssignment
-	kept    map[string]string // why, by name or file, as last told
+	kept    map[string]keptBack // by assignment or file, as last told
+	problem string              // as last told
+	once    map[string]onceRead // what can be read only once, by name
+	tried   map[string]bool     // where EDS files of bootstraps may be
 }
 
 // servedAssignment is what is served under one name.
@@ -31,122 +34,135 @@ type servedAssignment struct {
 	file string
 }
 
-func newServeSource(env *Env, o *serveOptions, args []string) *serveSource {
-	return &serveSource{env: env, options: o, args: args, good: map[string]servedAssignment{}, kept: map[string]string{}}
+// onceRead is the content of standard input or of a pipe.
+type onceRead struct {
+	data []byte
+	err  error
 }
 
-// paths are what is watched: standard input is not.
-func (s *serveSource) paths() []string {
-	return slices.DeleteFunc(slices.Clone(s.args), func(a string) bool { return a == "-" })
+// newServeSource returns a source that hands over what is to be served to set.
+func newServeSource(env *Env, o *serveOptions, args []string, set func([]serve.Assignment) error) *serveSource {
+	return &serveSource{env: env, options: o, args: args, set: set, once: map[string]onceRead{}, tried: map[string]bool{}}
 }
 
-func (s *serveSource) assignments() []serve.Assignment {
-	out := make([]serve.Assignment, 0, len(s.good))
-	for _, name := range slices.Sorted(maps.Keys(s.good)) {
-		out = append(out, s.good[name].Assignment)
-	}
-	return out
+func (s *serveSource) inputOptions() input.Options {
+	return input.Options{Stdin: s.env.Stdin, Include: s.options.include, MaxBytes: s.options.maxBytes}
 }
 
-// load reads all files and takes over what validates. The state says what changed against the last time.
-func (s *serveSource) load(ctx context.Context) (render.ServeState, error) {
-	files, err := input.Find(ctx, s.args, input.Options{Stdin: s.env.Stdin, Include: s.options.include, MaxBytes: s.options.maxBytes})
-	if err != nil && (len(files) == 0 || len(s.good) == 0) {
-		return render.ServeState{}, err
-	}
-	next := map[string]servedAssignment{}
-	kept := map[string]string{}
-	loader := newLoaders(s.options.inputOptions).of(&s.options.profile)
-	for _, f := range files {
-		data, err := f.Read(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return render.ServeState{}, ctx.Err()
-			}
-			kept[f.Name] = err.Error()
-			s.keepFile(f.Name, next)
-			continue
+// watched is what to watch: the arguments, and the files that bootstraps among them name.
+func (s *serveSource) watched() serve.Watched {
+	w := serve.Watched{Files: slices.Sorted(maps.Keys(s.tried))}
+	for _, arg := range s.args {
+		if scope, ok := input.ScopeOf(arg, s.inputOptions()); ok {
+			w.Scopes = append(w.Scopes, scope)
+		} else if arg != "-" {
+			w.Files = append(w.Files, arg)
 		}
-		s.take(f.Name, loader.Load(f.Name, data, f.Named), next, kept)
 	}
-	state := s.compare(next, kept)
-	s.good, s.kept = next, kept
+	return w
+}
+
+// load reads all files, and serves what validates. The state says what changed against the last time; after an error
+// nothing did.
+func (s *serveSource) load(ctx context.Context) (render.ServeState, error) {
+	files, missing := input.Find(ctx, s.args, s.inputOptions())
+	if ctx.Err() != nil {
+		return render.ServeState{}, ctx.Err()
+	}
+	if missing != nil && (!s.started || len(files) == 0) {
+		return render.ServeState{}, missing
+	}
+	loaders := newLoaders(s.options.inputOptions)
+	clear(s.tried)
+	loaders.tried = func(place string) { s.tried[place] = true }
+	loader := loaders.of(&s.options.profile)
+	round := newServeRound(s)
+	for _, f := range files {
+		data, err := s.read(ctx, f)
+		switch {
+		case ctx.Err() != nil:
+			return render.ServeState{}, ctx.Err()
+		case err != nil:
+			round.unread(f.Name, err.Error())
+		default:
+			// A file that holds something now is one of which everything is worth a word.
+			round.take(loader.Load(f.Name, data, f.Named || s.holds(f.Name)))
+		}
+	}
+	if missing != nil {
+		round.hidden(files, missing)
+	}
+	next := round.settle()
+	state := s.compare(next, round.kept)
+	if missing != nil {
+		state.Problem = oneLine(missing)
+	}
+	if !s.started || len(state.Added)+len(state.Updated)+len(state.Removed) > 0 {
+		list := make([]serve.Assignment, 0, len(next))
+		for _, name := range state.Served {
+			list = append(list, next[name].Assignment)
+		}
+		if err := s.set(list); err != nil {
+			return render.ServeState{}, err
+		}
+	}
+	s.started, s.good, s.kept = true, next, round.kept
 	return state, nil
 }
 
-// take judges the assignments of one file.
-func (s *serveSource) take(file string, loaded *eds.File, next map[string]servedAssignment, kept map[string]string) {
-	readable := 0
-	for _, r := range loaded.Resources {
-		if r.Absent || r.Unreadable {
-			if why := s.refused(r); why != "" && !loaded.Skipped {
-				kept[file] = why
-			}
-			continue
-		}
-		readable++
-		a := serve.Assignment{Message: r.Assignment}
-		if r.Cluster != nil && r.Cluster.Message != nil {
-			a.Cluster = r.Cluster.Message
-		}
-		name := r.Assignment.GetClusterName()
-		if other, ok := next[name]; ok {
-			kept[name+" in "+file] = "the name is served from " + other.file + " already"
-			continue
-		}
-		if why := s.refused(served(r, a)); why != "" && !s.options.force {
-			kept[name] = why
-			if old, ok := s.good[name]; ok {
-				next[name] = old
-			}
-			continue
-		}
-		next[name] = servedAssignment{a, file}
+// reload is load for a server that runs: what goes wrong is a problem to tell, once as long as it stays the same.
+func (s *serveSource) reload(ctx context.Context) render.ServeState {
+	state, err := s.load(ctx)
+	if ctx.Err() != nil {
+		return render.ServeState{}
 	}
-	if readable == 0 {
-		s.keepFile(file, next)
+	if err != nil {
+		state = render.ServeState{Served: slices.Sorted(maps.Keys(s.good)), Problem: oneLine(err)}
+		if len(s.good) > 0 {
+			state.Problem += "; what was served before goes on being served"
+		}
 	}
+	if state.Problem == s.problem {
+		state.Problem = ""
+	} else {
+		s.problem = state.Problem
+	}
+	return state
 }
 
-// keepFile goes on serving what a file held that cannot be read now.
-func (s *serveSource) keepFile(file string, next map[string]servedAssignment) {
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// read reads a file. What is no regular file gives its bytes only once, so they are remembered.
+func (s *serveSource) read(ctx context.Context, f *input.File) ([]byte, error) {
+	info, err := os.Stat(f.Name)
+	if f.Name != input.Stdin && (err != nil || info.Mode().IsRegular()) {
+		return f.Read(ctx)
+	}
+	r, ok := s.once[f.Name]
+	if !ok {
+		r.data, r.err = f.Read(ctx)
+		s.once[f.Name] = r
+	}
+	return r.data, r.err
+}
+
+// holds tells whether something that is served came from a file.
+func (s *serveSource) holds(file string) bool { return len(s.heldBy(file)) > 0 }
+
+// heldBy names what is served from a file.
+func (s *serveSource) heldBy(file string) []string {
+	var names []string
 	for name, a := range s.good {
-		if _, taken := next[name]; a.file == file && !taken {
-			next[name] = a
+		if a.file == file {
+			names = append(names, name)
 		}
 	}
-}
-
-// served is a resource as its clients will see it: over ADS, from a cluster of CDS.
-func served(r *eds.Resource, a serve.Assignment) *eds.Resource {
-	out := *r
-	out.Source, out.Origin, out.Shape, out.Bootstrap, out.Response = eds.FromSotW, eds.OriginCDS, eds.ShapeAssignment, nil, nil
-	out.Cluster = &eds.Cluster{Message: a.ServedCluster()}
-	return &out
-}
-
-// refused says why one of the chosen clients would not take a resource; empty: all would.
-func (s *serveSource) refused(r *eds.Resource) string {
-	report := validate.Run([]*eds.Resource{r}, validate.Options{
-		Clients: s.options.profile.clients(), EnvoyVersion: s.options.profile.minorVersion(), Source: r.Source, Origin: r.Origin, Getenv: s.env.Getenv,
-	})
-	for _, c := range s.options.profile.clients() {
-		v := report.Resources[0].Verdicts[c]
-		if v.Kind == diag.Accept || v.Kind == diag.NotApplicable && !r.Unreadable && !r.Absent {
-			continue
-		}
-		for _, f := range report.Findings {
-			if f.Rule == v.Rule {
-				return strings.Join([]string{c.String(), string(v.Kind) + ":", f.Message, "[" + f.Rule + "]"}, " ")
-			}
-		}
-		return c.String() + " " + string(v.Kind) + ": " + v.Message
-	}
-	return ""
+	slices.Sort(names)
+	return names
 }
 
 // compare tells what changed against what was served before.
-func (s *serveSource) compare(next map[string]servedAssignment, kept map[string]string) render.ServeState {
+func (s *serveSource) compare(next map[string]servedAssignment, kept map[string]keptBack) render.ServeState {
 	state := render.ServeState{Served: slices.Sorted(maps.Keys(next))}
 	for _, name := range state.Served {
 		old, ok := s.good[name]
@@ -163,9 +179,8 @@ func (s *serveSource) compare(next map[string]servedAssignment, kept map[string]
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		if s.kept[name] != kept[name] {
-			_, serving := next[name]
-			state.Kept = append(state.Kept, render.KeptBack{Name: name, Reason: kept[name], Serving: serving})
+		if k := kept[name]; s.kept[name] != k {
+			state.Kept = append(state.Kept, render.KeptBack{Name: name, Reason: k.reason, Serving: k.serving})
 		}
 	}
 	return state

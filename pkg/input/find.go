@@ -16,6 +16,9 @@ import (
 // Extensions that a walk over a directory reads (product.md, What it reads).
 var extensions = []string{".yaml", ".yml", ".json", ".jsonl", ".pb", ".pb_text", ".textproto", ".conf"}
 
+// globSigns make an argument that names no file a glob.
+const globSigns = "*?[{"
+
 // Options say what Find takes.
 type Options struct {
 	Stdin    io.Reader              // what "-" reads
@@ -76,7 +79,7 @@ func (f *finder) add(ctx context.Context, arg string) error {
 	}
 	info, err := os.Stat(arg)
 	switch {
-	case err != nil && strings.ContainsAny(arg, "*?[{"):
+	case err != nil && strings.ContainsAny(arg, globSigns):
 		return f.glob(ctx, arg)
 	case err != nil:
 		return err

@@ -3,108 +3,114 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
+	"maps"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// The waits of WatchFiles: a change is reported when the files have been quiet for the first, or at the latest after
+// The waits of FileWatch: a change is reported when the files have been quiet for the first, or at the latest after
 // the second.
 const (
 	debounceTime = 100 * time.Millisecond
 	debounceMax  = time.Second
 )
 
-// WatchFiles calls changed, in this goroutine, whenever something happened to the files and directories until the
-// context ends. Directories are watched rather than files, so that renames into place and the symlink swaps of
-// Kubernetes' volumes (..data) are seen. ready is called once the first watches are set.
-func WatchFiles(ctx context.Context, paths []string, ready, changed func()) error {
+// FileWatch sees changes of files. Directories are watched rather than files, so that renames into place and swaps of
+// links are seen, and those of all links and folders on the way to a file.
+type FileWatch struct {
+	watcher *fsnotify.Watcher
+	what    func() Watched
+	targets *targets
+}
+
+// WatchFiles begins to watch. What to watch is asked again after every change, since links lead elsewhere then.
+func WatchFiles(what func() Watched) (*FileWatch, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("watch files: %w", err)
 	}
-	defer w.Close()
-	if err := addAll(w, paths); err != nil {
-		return err
+	f := &FileWatch{watcher: w, what: what, targets: &targets{}}
+	if _, err := f.update(); err != nil {
+		_ = w.Close()
+		return nil, err
 	}
-	ready()
+	return f, nil
+}
+
+// Close ends the watch.
+func (f *FileWatch) Close() error { return f.watcher.Close() }
+
+// Run calls changed, in this goroutine, whenever something happened to the files since WatchFiles until the context ends.
+func (f *FileWatch) Run(ctx context.Context, changed func()) error {
 	var quiet, latest <-chan time.Time
+	due, err := f.update()
 	for {
+		if err != nil {
+			return err
+		}
+		if due {
+			quiet = time.After(debounceTime)
+			if latest == nil {
+				latest = time.After(debounceMax)
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-w.Errors:
-			if !errors.Is(err, fsnotify.ErrEventOverflow) {
-				return err
+		case err = <-f.watcher.Errors:
+			// Events were lost, or a folder was moved and removed before its watch could be: look at everything.
+			due = errors.Is(err, fsnotify.ErrEventOverflow) || errors.Is(err, syscall.EINVAL)
+			if due {
+				err = nil
 			}
-			quiet, latest = time.After(debounceTime), firstTimer(latest)
-		case ev := <-w.Events:
-			if ev.Op == fsnotify.Chmod {
-				continue
-			}
-			quiet, latest = time.After(debounceTime), firstTimer(latest)
+			continue
+		case ev := <-f.watcher.Events:
+			due = ev.Op != fsnotify.Chmod && f.targets.concerns(ev.Name)
+			continue
 		case <-quiet:
-			quiet, latest = nil, nil
-			if err := addAll(w, paths); err != nil {
-				return err
-			}
-			changed()
 		case <-latest:
-			quiet, latest = nil, nil
-			if err := addAll(w, paths); err != nil {
-				return err
+		}
+		quiet, latest = nil, nil
+		if _, err = f.update(); err != nil {
+			return err
+		}
+		changed()
+		// What was not watched while it was read may have changed, and what is not watched any more went away.
+		due, err = f.update()
+	}
+}
+
+// update watches what leads to the files now, and tells whether that is something else than before.
+func (f *FileWatch) update() (changed bool, err error) {
+	for {
+		// A link can be swapped between the look at it and the watch: the look is repeated until it finds nothing new.
+		next := findTargets(f.what())
+		same := next.equal(f.targets)
+		// In order, so that the folder around another is watched first.
+		for _, dir := range slices.Sorted(maps.Keys(next.dirs)) {
+			if err := f.watcher.Add(dir); err != nil && !unwatchable(err) {
+				return false, fmt.Errorf("watch %q: %w", dir, err)
 			}
-			changed()
 		}
-	}
-}
-
-func firstTimer(running <-chan time.Time) <-chan time.Time {
-	if running != nil {
-		return running
-	}
-	return time.After(debounceMax)
-}
-
-// addAll watches the directories of all paths. Those already watched cost nothing; those that vanished are left out.
-func addAll(w *fsnotify.Watcher, paths []string) error {
-	for _, p := range paths {
-		for _, dir := range directories(p) {
-			if err := w.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
+		for dir := range f.targets.dirs {
+			if _, ok := next.dirs[dir]; !ok {
+				_ = f.watcher.Remove(dir) // most are gone
 			}
 		}
+		f.targets = next
+		if same {
+			return changed, nil
+		}
+		changed = true
 	}
-	return nil
 }
 
-// directories are those in which a change can concern a path: of a file its own and that of what it links to, of a
-// directory itself and all below, of a glob those below its fixed part.
-func directories(p string) []string {
-	if i := strings.IndexAny(p, "*?[{"); i >= 0 {
-		p = filepath.Dir(p[:i] + "x")
-	}
-	info, err := os.Stat(p)
-	if err != nil || !info.IsDir() {
-		out := []string{filepath.Dir(p)}
-		if real, err := filepath.EvalSymlinks(p); err == nil && filepath.Dir(real) != out[0] {
-			out = append(out, filepath.Dir(real))
-		}
-		return out
-	}
-	var out []string
-	_ = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // what cannot be read is not watched
-		}
-		if d.IsDir() {
-			out = append(out, path)
-		}
-		return nil
-	})
-	return out
+// unwatchable tells that a folder went away, or may not be listed, as those around a home can be.
+func unwatchable(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
 }

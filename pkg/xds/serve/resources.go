@@ -126,16 +126,22 @@ func ads() *corev3.ConfigSource {
 	}
 }
 
+// ClusterName is the name of the cluster that is served with an assignment.
+func (a Assignment) ClusterName() string {
+	if name := a.Cluster.GetName(); name != "" {
+		return name
+	}
+	return a.Message.GetClusterName()
+}
+
 // ServedCluster is the cluster that is served with an assignment.
 func (a Assignment) ServedCluster() *clusterv3.Cluster {
 	name := a.Message.GetClusterName()
-	c := &clusterv3.Cluster{Name: name, ConnectTimeout: durationpb.New(time.Second)}
+	c := &clusterv3.Cluster{ConnectTimeout: durationpb.New(time.Second)}
 	if a.Cluster != nil {
 		c = proto.Clone(a.Cluster).(*clusterv3.Cluster)
-		if c.Name == "" {
-			c.Name = name
-		}
 	}
+	c.Name = a.ClusterName()
 	c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS}
 	c.LoadAssignment = nil
 	c.EdsClusterConfig = &clusterv3.Cluster_EdsClusterConfig{EdsConfig: ads()}

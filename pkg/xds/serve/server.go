@@ -67,7 +67,8 @@ func New(opts Options) *Server {
 	return s
 }
 
-// Set replaces what is served and pushes what changed. Two assignments of one name are an error, and nothing changes.
+// Set replaces what is served and pushes what changed. Two assignments or two
+// clusters of one name are an error, and nothing changes.
 func (s *Server) Set(list []Assignment) error {
 	next, err := build(list)
 	if err != nil {

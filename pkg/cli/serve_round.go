@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/input"
+	"github.com/edsctl/edsctl/pkg/xds/serve"
+)
+
+// serveRound is one reading of all files: what they offer, and what becomes of it.
+type serveRound struct {
+	source   *serveSource
+	offers   []offer
+	fresh    map[string]bool   // names of which a good version is offered
+	clusters map[string]string // what is served with a cluster, and from where, by its name
+	next     map[string]servedAssignment
+	kept     map[string]keptBack // by assignment or file
+}
+
+// keptBack is why something is not pushed, and whether its last good version is served.
+type keptBack struct {
+	reason  string
+	serving bool
+}
+
+// offer is what a file has for a name. Where that is not good, the last good version stands in for it.
+type offer struct {
+	name, file string
+	assignment serve.Assignment
+	good       bool
+	label      string // where kept tells why it is not
+}
+
+func newServeRound(s *serveSource) *serveRound {
+	return &serveRound{
+		source: s, fresh: map[string]bool{}, clusters: map[string]string{}, next: map[string]servedAssignment{}, kept: map[string]keptBack{},
+	}
+}
+
+// unread keeps what a file held that cannot be read now.
+func (r *serveRound) unread(file, why string) {
+	r.kept[file] = keptBack{reason: why}
+	for _, name := range r.source.heldBy(file) {
+		r.offers = append(r.offers, offer{name: name, file: file, label: file})
+	}
+}
+
+// hidden keeps what files held that are there, but cannot be found: their folder cannot be listed.
+func (r *serveRound) hidden(found []*input.File, why error) {
+	held := map[string]bool{}
+	for _, a := range r.source.good {
+		held[a.file] = true
+	}
+	for _, f := range found {
+		delete(held, f.Name)
+	}
+	for _, file := range slices.Sorted(maps.Keys(held)) {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			r.unread(file, oneLine(why))
+		}
+	}
+}
+
+// take judges the assignments of one file.
+func (r *serveRound) take(loaded *eds.File) {
+	file := loaded.Name
+	offered := map[string]bool{}
+	why, whole := "", true // whole: there was nothing that could not be read
+	for _, res := range loaded.Resources {
+		name := res.Assignment.GetClusterName()
+		a := serve.Assignment{Message: res.Assignment}
+		if res.Cluster != nil && res.Cluster.Message != nil {
+			a.Cluster = res.Cluster.Message
+		}
+		switch {
+		case res.Absent || res.Unreadable && name == "":
+			whole = whole && !res.Unreadable
+			if reason := r.source.refused(res); why == "" {
+				why = reason
+			}
+			continue
+		case res.Unreadable:
+			r.refuse(name, file, r.source.refused(res))
+		default:
+			if reason := r.source.refused(served(res, a)); reason != "" && !r.source.options.force {
+				r.refuse(name, file, reason)
+				break
+			}
+			r.offers = append(r.offers, offer{name: name, file: file, assignment: a, good: true})
+			r.fresh[name] = true
+		}
+		offered[name] = true
+	}
+	if why != "" {
+		r.kept[file] = keptBack{reason: why}
+	}
+	if whole && len(offered) > 0 {
+		return
+	}
+	// What was in the part that cannot be read is not known, and a file that holds nothing any more is seldom meant.
+	for _, name := range r.source.heldBy(file) {
+		if !offered[name] {
+			if why == "" {
+				why = "the file holds no ClusterLoadAssignment"
+				r.kept[file] = keptBack{reason: why}
+			}
+			r.offers = append(r.offers, offer{name: name, file: file, label: file})
+		}
+	}
+}
+
+// refuse offers the last good version of what is refused.
+func (r *serveRound) refuse(name, file, why string) {
+	label := name
+	if _, taken := r.kept[label]; taken || label == "" {
+		label = inFile(name, file)
+	}
+	r.kept[label] = keptBack{reason: why}
+	r.offers = append(r.offers, offer{name: name, file: file, label: label})
+}
+
+func inFile(name, file string) string { return name + " in " + file }
+
+// settle decides what is served: in the order of files, so that of two that cannot be served together the first is.
+func (r *serveRound) settle() map[string]servedAssignment {
+	for _, o := range r.offers {
+		switch {
+		case o.good:
+			if why := r.place(o.name, o.file, o.assignment); why != "" {
+				r.kept[inFile(o.name, o.file)] = keptBack{why, r.old(o.name, o.file)}
+			}
+		case !r.fresh[o.name]:
+			k := r.kept[o.label]
+			r.kept[o.label] = keptBack{k.reason, r.old(o.name, o.file) || k.serving}
+		case o.label == o.name: // served from another file
+			r.kept[inFile(o.name, o.file)] = r.kept[o.label]
+			delete(r.kept, o.label)
+		}
+	}
+	return r.next
+}
+
+// old places the last good version of what a file has now in a bad one, if there is one that can be served.
+func (r *serveRound) old(name, file string) bool {
+	old, ok := r.source.good[name]
+	return ok && r.place(name, file, old.Assignment) == ""
+}
+
+// place serves an assignment, unless it says why it cannot be served beside the others.
+func (r *serveRound) place(name, file string, a serve.Assignment) (why string) {
+	if other, ok := r.next[name]; ok {
+		return "the name is served from " + other.file + " already"
+	}
+	cluster := a.ClusterName()
+	if other, ok := r.clusters[cluster]; ok {
+		return fmt.Sprintf("the cluster %q is served with %s already", cluster, other)
+	}
+	r.next[name], r.clusters[cluster] = servedAssignment{a, file}, inFile(name, file)
+	return ""
+}
