@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 )
 
 type options struct {
@@ -44,6 +45,13 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run the scenarios whose name has this in it")
 	flag.BoolVar(&o.verbose, "v", false, "print every scenario")
 	flag.Parse()
+	if o.envoy != "" {
+		var err error
+		if o.envoy, err = filepath.Abs(o.envoy); err != nil { // it runs in folders of its own
+			fmt.Fprintln(os.Stderr, "traffic:", err)
+			os.Exit(3)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	failed, err := run(ctx, o)
