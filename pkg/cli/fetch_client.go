@@ -101,7 +101,7 @@ func runFetchCSDS(cmd *cobra.Command, env *Env, o *fetchOptions, names []string)
 	for _, c := range configs {
 		for _, r := range c.Resources {
 			if r.Error != "" {
-				say.note(fmt.Sprintf("client %q refused version %q of %q: %s", c.Node.GetId(), r.FailedVersion, r.Name, firstLine(r.Error)))
+				say.note(fmt.Sprintf("client %q refused version %q of %q: %s", c.Node.GetId(), r.FailedVersion, r.Name, render.Reason(r.Error)))
 			}
 		}
 	}

@@ -83,7 +83,10 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 			return xds.Stop(nil)
 		}
 		r.keep(ev)
-		return r.event(ev)
+		if _, done := r.see(ev); done { // that the client refuses a response is no reason to stop reading
+			return xds.Stop(nil)
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

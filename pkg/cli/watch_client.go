@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -21,6 +23,7 @@ type clientHolds struct {
 	resources []xds.Resource
 	eds       []string          // names of those that come by EDS
 	called    map[string]string // the name of an assignment by what a user may call it: that name, or its cluster's
+	refused   []xds.NamedError  // what it does not take, and why
 }
 
 func (h *clientHolds) add(r xds.Resource, isEDS bool, alias string) {
@@ -80,8 +83,15 @@ func csdsHolds(ctx context.Context, d xds.Dial, names []string) (*clientHolds, e
 	out := &clientHolds{}
 	for _, c := range configs {
 		for _, r := range c.Resources {
-			if r.Resource != nil && (len(names) == 0 || slices.Contains(names, r.Name)) {
+			if len(names) > 0 && !slices.Contains(names, r.Name) {
+				continue
+			}
+			if r.Resource != nil {
 				out.add(heldBy(r.Name, r.Version, r.Resource), true, r.Name)
+			}
+			if r.Error != "" {
+				text := fmt.Sprintf("the client refuses version %q: %s", r.FailedVersion, r.Error)
+				out.refused = append(out.refused, xds.NamedError{Name: r.Name, Code: codes.InvalidArgument, Message: text})
 			}
 		}
 	}
@@ -103,6 +113,8 @@ type clientPoll struct {
 	asked []string // by the user; empty: all
 	polls int
 	held  []string // names of the last poll, sorted
+	// refused is what the client did not take at the last poll.
+	refused []xds.NamedError
 }
 
 // run polls until the watch is done.
@@ -170,6 +182,12 @@ func (p *clientPoll) compare(holds *clientHolds) []*xds.Event {
 		}
 	}
 	p.held = names
+	for _, e := range holds.refused {
+		if !slices.Contains(p.refused, e) {
+			ev.Errors = append(ev.Errors, e)
+		}
+	}
+	p.refused = holds.refused
 	events := []*xds.Event{ev}
 	if p.polls > 1 {
 		return events

@@ -195,7 +195,12 @@ func TestWatchCSDS(t *testing.T) {
 	}
 	zero := withEndpoints("bad", 1, 1)
 	zero.Endpoints[0].Priority = 3 // gRPC wants them without a gap
-	polls := []*statusv3.ClientStatusResponse{config(zero), config(zero), config(withEndpoints("a", 1, 1)), config(withEndpoints("a", 2, 1))}
+	refusing := config(withEndpoints("a", 1, 1))
+	refusing.Config[0].GenericXdsConfigs[0].ClientStatus = adminv3.ClientResourceStatus_NACKED
+	refusing.Config[0].GenericXdsConfigs[0].ErrorState = &adminv3.UpdateFailureState{Details: "priority 0 missing", VersionInfo: "2"}
+	polls := []*statusv3.ClientStatusResponse{
+		config(zero), config(zero), config(withEndpoints("a", 1, 1)), refusing, refusing, config(withEndpoints("a", 2, 1)),
+	}
 	var calls atomic.Int32
 	addr, stop := serveStream(t, func(st grpc.ServerStream) error {
 		if err := st.RecvMsg(&emptypb.Empty{}); err != nil {
@@ -211,7 +216,7 @@ func TestWatchCSDS(t *testing.T) {
 	}
 	want := []string{
 		"bad  1  1 endpoint; 100 % no healthy upstream", "a  -  stalled: the client does not hold it", "a  1  1 endpoint; 100 % no healthy upstream",
-		"bad  -  removed: the client does not hold it any more", "a  1  +10.0.0.1:80; 0 % of the traffic moves; 100 % no healthy upstream",
+		"bad  -  removed: the client does not hold it any more", `a  -  error: InvalidArgument: the client refuses version "2": priority 0 missing`, "a  1  +10.0.0.1:80; 0 % of the traffic moves; 100 % no healthy upstream",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || code != 0 {
 		t.Errorf("exit code %d, %s(-want +got):\n%s", code, stderr, diff)

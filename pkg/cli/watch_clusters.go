@@ -46,6 +46,12 @@ func (f *followedClusters) take(ev *xds.Event) (changed bool) {
 	return !maps.Equal(before, f.service)
 }
 
+// isUnfollowed tells whether a name was followed for a cluster that is gone: that was told then, and there are no endpoints
+// that Envoy could keep.
+func (w *watching) isUnfollowed(name string) bool {
+	return w.clusters.told && len(w.names) == 0 && !w.live && !slices.Contains(w.clusters.services(), name)
+}
+
 // services are the names that the clusters ask EDS for, sorted.
 func (f *followedClusters) services() []string {
 	set := map[string]bool{}

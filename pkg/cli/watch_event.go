@@ -101,7 +101,7 @@ func (w *watching) received(ev *xds.Event) (done bool) {
 		}
 	}
 	for _, name := range ev.Removed {
-		if w.shows(name) {
+		if w.shows(name) && !w.isUnfollowed(name) {
 			w.write(&render.WatchLine{Event: "removed", Time: ev.Time, Name: name, Version: ev.Version, Text: w.removedText()})
 		}
 		delete(w.states, name)

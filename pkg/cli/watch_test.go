@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -249,4 +250,30 @@ func TestWatchLines(t *testing.T) {
 			t.Errorf("exit code %d, %s; %d lines are the first of their name, want 2:\n%s", code, stderr, n, stdout)
 		}
 	})
+}
+
+// TestReplayLikeWatch replays what a watch recorded, with versions that the client refuses among them: the same lines.
+func TestReplayLikeWatch(t *testing.T) {
+	t.Parallel()
+	eds := xds.AssignmentURL(xds.V3)
+	recording := filepath.Join(t.TempDir(), "x.rec")
+	addr, stop := serveStream(t, play([]step{
+		{`^eds a,b nonce=$`, sotw(eds, "1", "1", withEndpoints("a", 1, 1), withEndpoints("b", 1, 1))},
+		{`nonce=1$`, sotw(eds, "2", "2", withHost("a", "host.example"), withEndpoints("b", 1, 1))},
+		{`nonce=2$`, garbled("3")},
+		{`nonce=3$`, sotw(eds, "4", "4", withEndpoints("a", 2, 1), withEndpoints("b", 1, 1))},
+	}))
+	defer stop()
+	watched, stderr, code := runMain(t, "watch", "a", "b", "--server", addr, "--plaintext", "--service", "eds", "--max-updates", "4", "--record", recording)
+	if code != 0 {
+		t.Fatalf("watch ends with %d: %s", code, stderr)
+	}
+	replayed, stderr, code := runMain(t, "replay", recording, "-o", "table")
+	if diff := cmp.Diff(untimed(watched), untimed(replayed)); diff != "" || code != 0 || len(untimed(replayed)) != 5 {
+		t.Errorf("exit code %d, %s(-watch +replay):\n%s", code, stderr, diff)
+	}
+	given, stderr, code := runMain(t, "replay", recording, "-o", "yaml")
+	if code != 0 || strings.Count(given, "cluster_name:") != 2 || strings.Count(given, "address: 10.") != 3 {
+		t.Errorf("exit code %d, %s:\n%s", code, stderr, given)
+	}
 }

@@ -36,7 +36,7 @@ func (r *remarks) event(ev *xds.Event) {
 		render.EventLine(r.w, ev, r.verbose > 1)
 	}
 	if ev.Kind == xds.Received && ev.Refused != nil && r.verbose == 0 {
-		r.note(fmt.Sprintf("response %q is one that the client refuses: %s", ev.Version, firstLine(ev.Refused.Error())))
+		r.note(fmt.Sprintf("response %q is one that the client refuses: %s", ev.Version, render.Reason(ev.Refused.Error())))
 	}
 }
 
@@ -111,14 +111,4 @@ func (r *remarks) findings(v *render.Validation) {
 	if err := v.Write(r.w, render.ValidationFormats()[0], r.options); err != nil {
 		r.note(err.Error())
 	}
-}
-
-// firstLine is the beginning of a text, without the messages that C++ prints into it.
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, ": goo.gle/")
-	line, _, more := strings.Cut(s, "\n")
-	if more {
-		line += " ..."
-	}
-	return line
 }

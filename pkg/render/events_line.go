@@ -65,8 +65,7 @@ func sentText(ev *xds.Event, kind string) string {
 	case xds.ACK:
 		return fmt.Sprintf("sent ACK %s version %q nonce %q", kind, ev.Version, ev.Nonce)
 	case xds.NACK:
-		reason, _, _ := strings.Cut(ev.Err.Error(), "\n")
-		return fmt.Sprintf("sent NACK %s version %q nonce %q: %s", kind, ev.Version, ev.Nonce, reason)
+		return fmt.Sprintf("sent NACK %s version %q nonce %q: %s", kind, ev.Version, ev.Nonce, Reason(ev.Err.Error()))
 	}
 	names := "all"
 	if len(ev.Names) > 0 {
@@ -81,3 +80,18 @@ func sentText(ev *xds.Event, kind string) string {
 
 // shortType is the last element of a type URL.
 func shortType(url string) string { return url[strings.LastIndex(url, ".")+1:] }
+
+// Reason is the line of a client's refusal that tells why, without the messages that C++ prints into it: Envoy's text about
+// a constraint begins with a message and ends with the reason, others begin with the reason.
+func Reason(text string) string {
+	const marker = "goo.gle/debug"
+	if strings.HasPrefix(text, marker) {
+		return lastLine(text)
+	}
+	text, _, _ = strings.Cut(text, ": "+marker)
+	first, _, more := strings.Cut(text, "\n")
+	if more {
+		first += " ..."
+	}
+	return first
+}

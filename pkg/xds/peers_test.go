@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +134,41 @@ func TestNACKLoop(t *testing.T) {
 	})
 	if err != nil || summary(tr)["a"] != "127.0.0.1" || responses != 1 {
 		t.Errorf("%v after %d responses, %v", summary(tr), responses, err)
+	}
+}
+
+// TestNACKsSlowDown refuses what a snapshot cache sends again and again: a few times at once, then seldom, and it is told.
+func TestNACKsSlowDown(t *testing.T) {
+	t.Parallel()
+	o := testOptions(serveCache(t, snapshotCache(t, false)))
+	o.Service = ServiceEDS
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var sent []time.Time
+	var notes []string
+	err := Watch(ctx, o, []string{"a"}, func(ev *Event) error {
+		switch {
+		case ev.Kind == Note:
+			notes = append(notes, ev.Text)
+		case ev.Kind == Sent && ev.Ack == NACK:
+			if sent = append(sent, ev.Time); len(sent) == promptNACKs+2 {
+				return Stop(nil)
+			}
+		case ev.Kind == Received:
+			return errors.New("refused")
+		}
+		return nil
+	})
+	if err != nil || len(sent) != promptNACKs+2 {
+		t.Fatalf("%d NACKs, error %v", len(sent), err)
+	}
+	for i, want := range []time.Duration{nackDelayMin, 2 * nackDelayMin} {
+		if got := sent[promptNACKs+i].Sub(sent[promptNACKs+i-1]); got < want {
+			t.Errorf("NACK %d comes %s after the one before, want %s", promptNACKs+i+1, got, want)
+		}
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "the server answers every NACK of envoy.config.endpoint.v3.ClusterLoadAssignment with the same response") {
+		t.Errorf("notes %q", notes)
 	}
 }
 

@@ -20,6 +20,7 @@ type runner struct {
 	links   map[string]*link     // by type URL; nil: waiting for the next attempt
 	retry   map[string]time.Time // by method, when to try again
 	backoff map[string]*backoff  // by method
+	nacks   map[string]*nacks    // by type URL
 	heard   bool                 // a response came: Unimplemented is no reason for the other service any more
 	opened  int
 	leds    map[string]bool // names of which it was told that LEDS is not followed
@@ -30,7 +31,7 @@ type runner struct {
 func newRunner(o Options, names []string, ads bool, fn func(*Event) error) *runner {
 	return &runner{
 		o: o, session: newSession(o, names, ads), links: map[string]*link{}, retry: map[string]time.Time{},
-		backoff: map[string]*backoff{}, leds: map[string]bool{}, inbox: make(chan incoming), fn: fn,
+		backoff: map[string]*backoff{}, nacks: map[string]*nacks{}, leds: map[string]bool{}, inbox: make(chan incoming), fn: fn,
 	}
 }
 
@@ -136,6 +137,11 @@ func (r *runner) wait() time.Duration {
 			next = at
 		}
 	}
+	for _, n := range r.nacks {
+		if n.held != nil && (next.IsZero() || n.at.Before(next)) {
+			next = n.at
+		}
+	}
 	if next.IsZero() {
 		return time.Hour
 	}
@@ -187,22 +193,33 @@ func (r *runner) reopen(ctx context.Context) error {
 // them again when it is opened.
 func (r *runner) sendAll(ctx context.Context) error {
 	for _, out := range r.session.drain() {
-		l := r.links[out.typeURL]
-		if l == nil {
+		held, err := r.holdBack(out, r.o.Now())
+		if err != nil {
+			return err
+		}
+		if held {
 			continue
 		}
-		select {
-		case l.outbox <- out.msg:
-		case <-l.done:
-			continue
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := r.fn(sentEvent(out, l.id, r.o.Now())); err != nil {
+		if err := r.send(ctx, out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *runner) send(ctx context.Context, out outgoing) error {
+	l := r.links[out.typeURL]
+	if l == nil {
+		return nil
+	}
+	select {
+	case l.outbox <- out.msg:
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return r.fn(sentEvent(out, l.id, r.o.Now()))
 }
 
 func (r *runner) tick(ctx context.Context) error {
@@ -215,6 +232,9 @@ func (r *runner) tick(ctx context.Context) error {
 		if err := r.fn(&Event{Kind: kind, Time: now, Names: names}); err != nil {
 			return err
 		}
+	}
+	if err := r.sendHeld(ctx, now); err != nil {
+		return err
 	}
 	return r.sendAll(ctx)
 }
@@ -283,6 +303,7 @@ func (r *runner) closed(in incoming, now time.Time) error {
 	<-in.link.done
 	for _, url := range in.link.types {
 		delete(r.links, url)
+		delete(r.nacks, url)
 	}
 	if len(r.links) == 0 && status.Code(in.err) == codes.Unavailable {
 		r.disconnect() // gRPC would reconnect in its own time; the next attempt is made in Envoy's

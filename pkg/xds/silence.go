@@ -168,6 +168,9 @@ func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []A
 	case t.Responses == 0 && t.fixed != nil && o.Transport == SotW && ads:
 		return "go-control-plane in ADS mode answers only when every assignment that it has is asked for; or it has nothing for node id " + fmt.Sprintf("%q", o.Node.GetId()),
 			[]Attempt{withoutNames, byDelta, otherNode}
+	case t.Responses == 0 && t.fixed != nil && o.Transport == SotW: // its cache is the same behind every service
+		return unknownNode(o.Node.GetId()) + "; or it is in ADS mode, where it answers only when every assignment that it has is asked for",
+			[]Attempt{withoutNames, byDelta, otherNode}
 	case t.Responses == 0:
 		return unknownNode(o.Node.GetId()), []Attempt{otherNode}
 	case t.fixed == nil && t.EDSResponses == 0 && ads && o.Transport == SotW:
