@@ -22,7 +22,7 @@ func main() {
 	}
 	os.Exit(cli.Main(context.Background(), cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, UserConfigDir: os.UserConfigDir,
-		Version: cli.BuildVersion(version), Interruptible: interruptible,
+		Version: cli.BuildVersion(version), Interruptible: interruptible, Exit: os.Exit,
 	}, os.Args[1:]))
 }
 

@@ -71,6 +71,7 @@ The result is validated first; with findings of severity error nothing is writte
 	limitFlag(fs, "timeout", "a duration like 15s, more than 0", func() bool { return o.timeout > 0 })
 	listVar(fs, &o.drops, "drop", "CATEGORY=PERCENT", "share of requests to drop (repeatable)", author.ParseDrop)
 	listVar(fs, &o.weights, "locality-weight", "LOCALITY=WEIGHT", "weight of a locality: ZONE=N, REGION/ZONE/SUB_ZONE=N, ZONE=auto or auto for the number of endpoints (repeatable)", author.ParseLocalityWeight)
+	hasCommas(fs, "endpoint")
 	fs.Uint32Var(&o.overprovision, "overprovisioning-factor", 0, "percent; Envoy takes 140 when unset")
 	fs.BoolVar(&o.drop, "drop-unsupported", false, "leave out what the API version cannot say, and name each loss")
 	fs.BoolVar(&o.allowInvalid, "allow-invalid", false, "write the result even if it does not validate")

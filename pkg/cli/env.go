@@ -19,6 +19,9 @@ type Env struct {
 	// Interruptible makes a context that ends when the user interrupts; nil: the context of Main is one already. It is
 	// not called for a command that ends at once, since to wait for signals is a sixth of the time in which one starts.
 	Interruptible func(context.Context) context.Context
+	// Exit ends the process when a run goes on for a second after the context has ended, in the midst of a long computation;
+	// nil: nothing does. Files are replaced as a whole, so nothing is left half written.
+	Exit func(code int)
 
 	projectConfig, userConfig func() (*config.File, error)
 }

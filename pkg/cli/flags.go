@@ -14,13 +14,15 @@ import (
 const noEnvAnnotation = "edsctl_no_env"
 
 // noEnv takes flags out of the variables and the configuration files: those that make a command write.
-func noEnv(flags *pflag.FlagSet, names ...string) {
+func noEnv(flags *pflag.FlagSet, names ...string) { annotate(flags, noEnvAnnotation, names) }
+
+func annotate(flags *pflag.FlagSet, annotation string, names []string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
 		if f.Annotations == nil {
 			f.Annotations = map[string][]string{}
 		}
-		f.Annotations[noEnvAnnotation] = []string{"true"}
+		f.Annotations[annotation] = []string{"true"}
 	}
 }
 
@@ -29,15 +31,7 @@ const noProjectAnnotation = "edsctl_no_project"
 
 // noProject takes flags out of the project's file: it comes with somebody's repository, so it does not decide which
 // servers are talked to, how, and with whose credentials.
-func noProject(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		f := flags.Lookup(name)
-		if f.Annotations == nil {
-			f.Annotations = map[string][]string{}
-		}
-		f.Annotations[noProjectAnnotation] = []string{"true"}
-	}
-}
+func noProject(flags *pflag.FlagSet, names ...string) { annotate(flags, noProjectAnnotation, names) }
 
 func hasProject(f *pflag.Flag) bool { return f.Annotations[noProjectAnnotation] == nil }
 

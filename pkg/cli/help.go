@@ -116,7 +116,8 @@ func environmentHelp(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(`A flag that the command line leaves unset takes its value from the variable EDSCTL_<FLAG>, then from the project's
 .edsctl.yaml (found in the working directory or above), then from edsctl/config.yaml in the user's configuration folder.
-A repeatable flag takes a comma separated list. Flags that make a command write have no variable.
+A repeatable flag takes a comma separated list; selectors, assertions, --resolve, --endpoint and --node-metadata, which have
+commas in them, one a line. Flags that make a command write have no variable.
 
 `)
 	for _, name := range settableFlags(root) {

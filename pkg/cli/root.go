@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,13 +26,46 @@ func Main(ctx context.Context, env Env, args []string) int {
 	if env.Interruptible != nil && !isBrief(args) {
 		ctx = env.Interruptible(ctx)
 	}
+	if env.Exit != nil && !endsItself(args) {
+		defer context.AfterFunc(ctx, func() {
+			time.AfterFunc(interruptGrace, func() { env.Exit(exitInterrupted) })
+		})()
+	}
 	root.SetArgs(args)
+	help := &checkedWriter{w: env.Stdout}
+	root.SetOut(help)
 	err := root.ExecuteContext(ctx)
-	if err != nil && ctx.Err() != nil {
+	if err == nil && help.err != nil {
+		err = fmt.Errorf("standard output: %w", bareError(help.err))
+	}
+	if ctx.Err() != nil && (err != nil || !endsItself(args)) {
 		err = context.Canceled // whatever a command made of it
 	}
 	printError(env.Stderr, err)
 	return exitCodeOf(err)
+}
+
+// checkedWriter keeps the first error: Cobra does not look at those of the help that it prints.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// interruptGrace is how long a run may go on after an interrupt.
+const interruptGrace = time.Second
+
+// endsItself tells whether a command has an end of its own for an interrupt: it says good-bye to a server or its clients, or
+// waits for an editor.
+func endsItself(args []string) bool {
+	return len(args) > 0 && slices.Contains([]string{"fetch", "watch", "serve", "edit"}, args[0])
 }
 
 // isBrief tells whether a command line prints what is in the program and nothing else.

@@ -105,13 +105,22 @@ func isExplicit(f *pflag.Flag) bool {
 	return len(origin) > 0 && (origin[0] == fromFlag || origin[0] == fromEnv)
 }
 
-// splitValue splits the value of a variable at commas when the flag is repeatable.
+// splitValue splits the value of a variable when the flag is repeatable: at commas, or at line ends where a value may have
+// commas in it.
 func splitValue(f *pflag.Flag, value string) []string {
-	if _, ok := f.Value.(pflag.SliceValue); ok {
-		return strings.Split(value, ",")
+	switch _, ok := f.Value.(pflag.SliceValue); {
+	case !ok:
+		return []string{value}
+	case f.Annotations[commaAnnotation] != nil:
+		return strings.Split(strings.TrimRight(value, "\n"), "\n")
 	}
-	return []string{value}
+	return strings.Split(value, ",")
 }
+
+// commaAnnotation marks repeatable flags whose values may have commas in them.
+const commaAnnotation = "edsctl_commas"
+
+func hasCommas(flags *pflag.FlagSet, names ...string) { annotate(flags, commaAnnotation, names) }
 
 // setFlag gives a flag its values; name says where they stand.
 func setFlag(f *pflag.Flag, name string, values []string) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,7 @@ Exits 1 when the client rejects an assignment or an assertion is false.`,
 	flags.StringVar(&o.plot, "plot", "", "file (.svg or .png) for the picture of --sweep")
 	noEnv(flags, "plot")
 	listVar(flags, &o.assertions, "assert", "EXPR", "CEL expression that must be true for each result (repeatable)", func(s string) (string, error) { return s, nil })
+	hasCommas(flags, "assert")
 	return cmd
 }
 
@@ -113,8 +115,19 @@ func runSimulate(cmd *cobra.Command, env *Env, o *simulateOptions, args []string
 	if err != nil {
 		return err
 	}
+	failed, err := assertAll(compiled, result.Results)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
 	err = writeTargets(env, o.outputs, result.Write, renderOptions(cmd, env))
-	return errors.Join(err, assertAll(env, compiled, result.Results), rejected(result.Results))
+	if failed != "" {
+		fmt.Fprint(env.Stderr, failed)
+		err = errors.Join(err, errFindings())
+	}
+	return errors.Join(err, rejected(result.Results))
 }
 
 // check refuses combinations of flags that have no meaning.
@@ -196,31 +209,27 @@ func selectsNothing(results []*simulate.Result, changes int) error {
 
 // assertAll evaluates the assertions on every result that the client accepts (or that was forced), and tells which are
 // false.
-func assertAll(env *Env, compiled []*assertion.Assertion, results []*simulate.Result) error {
-	failed := false
+func assertAll(compiled []*assertion.Assertion, results []*simulate.Result) (failed string, err error) {
+	var b strings.Builder
 	for _, r := range results {
 		if !r.Accepted() && len(r.Endpoints) == 0 {
 			continue // a rejected assignment is a failure of its own
 		}
 		outcomes, err := assertion.Evaluate(compiled, r)
 		if err != nil {
-			return usageError(fmt.Errorf("%s (%s): %w", r.Name, r.Client, err))
+			return "", usageError(fmt.Errorf("%s (%s): %w", r.Name, r.Client, err))
 		}
 		for _, outcome := range outcomes {
 			if outcome.Holds {
 				continue
 			}
-			failed = true
-			fmt.Fprintf(env.Stderr, "edsctl: %s (%s): assertion is false: %s\n", r.Name, r.Client, outcome.Assertion)
+			fmt.Fprintf(&b, "edsctl: %s (%s): assertion is false: %s\n", r.Name, r.Client, outcome.Assertion)
 			for _, value := range outcome.Values {
-				fmt.Fprintf(env.Stderr, "  %s\n", value)
+				fmt.Fprintf(&b, "  %s\n", value)
 			}
 		}
 	}
-	if failed {
-		return errFindings()
-	}
-	return nil
+	return b.String(), nil
 }
 
 // rejected is the exit code 1 of an assignment that a client does not take.

@@ -50,6 +50,7 @@ func (o *whatIfOptions) bind(cmd *cobra.Command) {
 	listVar(flags, &o.metadataMatch, "metadata-match", "KEY=VALUE", "metadata_match of the route under envoy.lb, for subsets (repeatable)", parseKeyValue)
 	listVar(flags, &o.runtime, "runtime", "KEY=VALUE", "runtime key of Envoy (repeatable)", parseKeyValue)
 	listVar(flags, &o.resolve, "resolve", "HOST=IP[,IP]", "addresses of a host name in a DNS cluster (repeatable)", parseResolve)
+	hasCommas(flags, "set-health", "set-weight", "fail", "unreachable", "resolve")
 	flags.BoolVar(&o.asDocumented, "as-documented", false, "follow the API's documentation where Envoy never built it")
 	flags.BoolVar(&o.force, "force", false, "compute shares also for an assignment that the client rejects")
 }

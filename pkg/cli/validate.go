@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -110,7 +111,11 @@ func runValidate(cmd *cobra.Command, env *Env, o *validateOptions, args []string
 	case result.Files == 0 && result.Skipped == 0 && inputErr != nil:
 		return inputErr
 	}
-	err = writeTargets(env, o.outputs, result.Write, func(t target) render.Options {
+	targets := o.outputs
+	if inputErr != nil { // a report that lacks a file must not look whole later
+		targets = slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.file != "" })
+	}
+	err = writeTargets(env, targets, result.Write, func(t target) render.Options {
 		return render.Options{Color: t.file == "" && useColor(cmd, env, env.Stdout), Version: env.Version.Number}
 	})
 	if err != nil {

@@ -71,6 +71,7 @@ func (f *xdsFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.serverName, "servername", "", "name that the server's certificate must have")
 	fs.StringVar(&f.authority, "authority", "", "value of the :authority header")
 	fs.VarP(&list[xds.Header]{items: &f.headers, parse: parseHeader, kind: "'NAME: VALUE'"}, "header", "H", "header of every request (repeatable); its value is never printed")
+	hasCommas(fs, "node-metadata")
 	fs.StringVar(&f.tokenFile, "bearer-token-file", "", "file with a token, read for every stream and sent as authorization: Bearer")
 	fs.DurationVar(&f.connectTimeout, "connect-timeout", 10*time.Second, "longest time to wait for a connection")
 	fs.DurationVar(&f.keepalive, "keepalive", xds.DefaultKeepalive, "time of silence after which the connection is probed; negative: never")
