@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,13 +22,8 @@ type serveRound struct {
 	fresh    map[string]bool   // names of which a good version is offered
 	clusters map[string]string // what is served with a cluster, and from where, by its name
 	next     map[string]servedAssignment
+	fed      map[string]bool     // files of which something new is served
 	kept     map[string]keptBack // by assignment or file
-}
-
-// keptBack is why something is not pushed, and whether its last good version is served.
-type keptBack struct {
-	reason  string
-	serving bool
 }
 
 // offer is what a file has for a name. Where that is not good, the last good version stands in for it.
@@ -35,18 +31,20 @@ type offer struct {
 	name, file string
 	assignment serve.Assignment
 	good       bool
+	from       string // where it stands, if it is good: an EDS file of a bootstrap, or the file itself
 	label      string // where kept tells why it is not
 }
 
 func newServeRound(s *serveSource) *serveRound {
 	return &serveRound{
-		source: s, fresh: map[string]bool{}, clusters: map[string]string{}, next: map[string]servedAssignment{}, kept: map[string]keptBack{},
+		source: s, fresh: map[string]bool{}, clusters: map[string]string{}, next: map[string]servedAssignment{}, fed: map[string]bool{},
+		kept: map[string]keptBack{},
 	}
 }
 
 // unread keeps what a file held that cannot be read now.
 func (r *serveRound) unread(file, why string) {
-	r.kept[file] = keptBack{reason: why}
+	r.keep(file, why)
 	for _, name := range r.source.heldBy(file) {
 		r.offers = append(r.offers, offer{name: name, file: file, label: file})
 	}
@@ -71,8 +69,9 @@ func (r *serveRound) hidden(found []*input.File, why error) {
 // take judges the assignments of one file.
 func (r *serveRound) take(loaded *eds.File) {
 	file := loaded.Name
+	held := r.source.heldBy(file)
 	offered := map[string]bool{}
-	why, whole := "", true // whole: there was nothing that could not be read
+	label, whole := "", true // label: where the first part without a name is told; whole: there was nothing that could not be read
 	for _, res := range loaded.Resources {
 		name := res.Assignment.GetClusterName()
 		a := serve.Assignment{Message: res.Assignment}
@@ -81,11 +80,22 @@ func (r *serveRound) take(loaded *eds.File) {
 		}
 		switch {
 		case res.Absent || res.Unreadable && name == "":
-			whole = whole && !res.Unreadable
-			if reason := r.source.refused(res); why == "" {
-				why = reason
+			part := r.source.lacking(res)
+			whole = whole && !res.Unreadable && part.name == ""
+			isHeld := slices.Contains(held, part.name)
+			if part.why == "" && isHeld {
+				part.why = noAssignment
 			}
-			continue
+			if part.why == "" {
+				continue
+			}
+			r.keep(part.label, part.why)
+			label = cmp.Or(label, part.label)
+			if !isHeld {
+				continue
+			}
+			name = part.name
+			r.offers = append(r.offers, offer{name: name, file: file, label: part.label})
 		case res.Unreadable:
 			r.refuse(name, file, r.source.refused(res))
 		default:
@@ -93,40 +103,25 @@ func (r *serveRound) take(loaded *eds.File) {
 				r.refuse(name, file, reason)
 				break
 			}
-			r.offers = append(r.offers, offer{name: name, file: file, assignment: a, good: true})
+			r.offers = append(r.offers, offer{name: name, file: file, assignment: a, good: true, from: res.File})
 			r.fresh[name] = true
 		}
 		offered[name] = true
-	}
-	if why != "" {
-		r.kept[file] = keptBack{reason: why}
 	}
 	if whole && len(offered) > 0 {
 		return
 	}
 	// What was in the part that cannot be read is not known, and a file that holds nothing any more is seldom meant.
-	for _, name := range r.source.heldBy(file) {
+	for _, name := range held {
 		if !offered[name] {
-			if why == "" {
-				why = "the file holds no ClusterLoadAssignment"
-				r.kept[file] = keptBack{reason: why}
+			if label == "" {
+				label = file
+				r.keep(label, noAssignment)
 			}
-			r.offers = append(r.offers, offer{name: name, file: file, label: file})
+			r.offers = append(r.offers, offer{name: name, file: file, label: label})
 		}
 	}
 }
-
-// refuse offers the last good version of what is refused.
-func (r *serveRound) refuse(name, file, why string) {
-	label := name
-	if _, taken := r.kept[label]; taken || label == "" {
-		label = inFile(name, file)
-	}
-	r.kept[label] = keptBack{reason: why}
-	r.offers = append(r.offers, offer{name: name, file: file, label: label})
-}
-
-func inFile(name, file string) string { return name + " in " + file }
 
 // settle decides what is served: in the order of files, so that of two that cannot be served together the first is.
 func (r *serveRound) settle() map[string]servedAssignment {
@@ -134,15 +129,22 @@ func (r *serveRound) settle() map[string]servedAssignment {
 		switch {
 		case o.good:
 			if why := r.place(o.name, o.file, o.assignment); why != "" {
-				r.kept[inFile(o.name, o.file)] = keptBack{why, r.old(o.name, o.file)}
+				r.kept[inFile(o.name, o.file)] = keptBack{what: subject{o.name, o.file}, reason: why, serving: r.old(o.name, o.file)}
+				break
 			}
+			r.fed[o.file], r.fed[o.from] = true, true
 		case !r.fresh[o.name]:
 			k := r.kept[o.label]
-			r.kept[o.label] = keptBack{k.reason, r.old(o.name, o.file) || k.serving}
+			k.serving = r.old(o.name, o.file) || k.serving
+			r.kept[o.label] = k
 		case o.label == o.name: // served from another file
 			r.kept[inFile(o.name, o.file)] = r.kept[o.label]
 			delete(r.kept, o.label)
 		}
+	}
+	for label, k := range r.kept {
+		k.part = k.what.name == "" && r.fed[label]
+		r.kept[label] = k
 	}
 	return r.next
 }

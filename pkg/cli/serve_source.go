@@ -93,10 +93,20 @@ func (s *serveSource) load(ctx context.Context) (render.ServeState, error) {
 		round.hidden(files, missing)
 	}
 	next := round.settle()
-	state := s.compare(next, round.kept)
+	problem := ""
 	if missing != nil {
-		state.Problem = oneLine(missing)
+		problem = oneLine(missing)
 	}
+	if len(round.offers) == 0 && len(s.good) > 0 {
+		// Everything is gone, which is seldom meant, however the paths name it.
+		if problem == "" {
+			problem = "no assignment found in " + quotedNames(s.args)
+		}
+		next, problem = s.good, problem+servedStill
+		round.keepOn()
+	}
+	state := s.compare(next, round)
+	state.Problem = problem
 	if !s.started || len(state.Added)+len(state.Updated)+len(state.Removed) > 0 {
 		list := make([]serve.Assignment, 0, len(next))
 		for _, name := range state.Served {
@@ -119,16 +129,23 @@ func (s *serveSource) reload(ctx context.Context) render.ServeState {
 	if err != nil {
 		state = render.ServeState{Served: slices.Sorted(maps.Keys(s.good)), Problem: oneLine(err)}
 		if len(s.good) > 0 {
-			state.Problem += "; what was served before goes on being served"
+			state.Problem += servedStill
 		}
 	}
-	if state.Problem == s.problem {
+	switch state.Problem {
+	case s.problem:
 		state.Problem = ""
-	} else {
+	case "":
+		state.ProblemOver = strings.TrimSuffix(s.problem, servedStill)
+		s.problem = ""
+	default:
 		s.problem = state.Problem
 	}
 	return state
 }
+
+// servedStill ends a problem that leaves everything as it is.
+const servedStill = "; what was served before goes on being served"
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
@@ -162,7 +179,7 @@ func (s *serveSource) heldBy(file string) []string {
 }
 
 // compare tells what changed against what was served before.
-func (s *serveSource) compare(next map[string]servedAssignment, kept map[string]keptBack) render.ServeState {
+func (s *serveSource) compare(next map[string]servedAssignment, r *serveRound) render.ServeState {
 	state := render.ServeState{Served: slices.Sorted(maps.Keys(next))}
 	for _, name := range state.Served {
 		old, ok := s.good[name]
@@ -178,10 +195,6 @@ func (s *serveSource) compare(next map[string]servedAssignment, kept map[string]
 			state.Removed = append(state.Removed, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		if k := kept[name]; s.kept[name] != k {
-			state.Kept = append(state.Kept, render.KeptBack{Name: name, Reason: k.reason, Serving: k.serving})
-		}
-	}
+	s.compareKept(r, &state)
 	return state
 }

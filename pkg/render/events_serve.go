@@ -22,7 +22,10 @@ type ServeState struct {
 	Updated []string
 	Removed []string
 	Kept    []KeptBack
-	Problem string
+	// KeptOver names what was told in Kept before and is not kept back any more; ProblemOver is the Problem that is none now.
+	KeptOver    []string
+	Problem     string
+	ProblemOver string
 }
 
 // KeptBack is an assignment that is not pushed, with the reason.
@@ -30,11 +33,12 @@ type KeptBack struct {
 	Name    string
 	Reason  string
 	Serving bool // its last good version is still served
+	Part    bool // of a file of which the rest is served
 }
 
 // Changed tells whether there is anything to push or to say.
 func (s *ServeState) Changed() bool {
-	return len(s.Added)+len(s.Updated)+len(s.Removed)+len(s.Kept) > 0 || s.Problem != ""
+	return len(s.Added)+len(s.Updated)+len(s.Removed)+len(s.Kept)+len(s.KeptOver) > 0 || s.Problem != "" || s.ProblemOver != ""
 }
 
 // ServeChange writes a change of what is served.
@@ -50,8 +54,10 @@ func ServeChange(w io.Writer, format string, s *ServeState, o Options) error {
 			Updated       []string   `json:"updated,omitempty"`
 			Removed       []string   `json:"removed,omitempty"`
 			Kept          []keptJSON `json:"kept_back,omitempty"`
+			KeptOver      []string   `json:"kept_back_over,omitempty"`
 			Problem       string     `json:"problem,omitempty"`
-		}{"1", "serving", s.Address, s.TLS, len(s.Served), s.Added, s.Updated, s.Removed, keptAsJSON(s.Kept), s.Problem})
+			ProblemOver   string     `json:"problem_over,omitempty"`
+		}{"1", "serving", s.Address, s.TLS, len(s.Served), s.Added, s.Updated, s.Removed, keptAsJSON(s.Kept), s.KeptOver, s.Problem, s.ProblemOver})
 	}
 	p := palette(o.Color)
 	var b strings.Builder
@@ -70,12 +76,21 @@ func ServeChange(w io.Writer, format string, s *ServeState, o Options) error {
 			fmt.Fprintf(&b, "%s %s\n", part.what, printable(strings.Join(part.names, ", ")))
 		}
 	}
+	if len(s.KeptOver) > 0 {
+		fmt.Fprintf(&b, "%s %s\n", p.paint("no longer kept back", bold, green), printable(strings.Join(s.KeptOver, ", ")))
+	}
 	for _, k := range s.Kept {
-		what := "not served"
+		name, what := k.Name, "not served"
+		if k.Part {
+			name = "a part of " + name
+		}
 		if k.Serving {
 			what = "the last good version is served"
 		}
-		fmt.Fprintf(&b, "%s %s (%s): %s\n", p.paint("kept back", bold, yellow), printable(k.Name), what, printable(k.Reason))
+		fmt.Fprintf(&b, "%s %s (%s): %s\n", p.paint("kept back", bold, yellow), printable(name), what, printable(k.Reason))
+	}
+	if s.ProblemOver != "" {
+		fmt.Fprintf(&b, "%s %s\n", p.paint("problem over:", bold, green), printable(s.ProblemOver))
 	}
 	if s.Problem != "" {
 		fmt.Fprintf(&b, "%s %s\n", p.paint("problem:", bold, red), printable(s.Problem))
@@ -88,6 +103,7 @@ type keptJSON struct {
 	Name    string `json:"name"`
 	Reason  string `json:"reason"`
 	Serving bool   `json:"serving"`
+	Part    bool   `json:"part,omitempty"`
 }
 
 func keptAsJSON(list []KeptBack) []keptJSON {
@@ -138,14 +154,17 @@ func serveText(ev *serve.Event, p palette) string {
 	case serve.Disconnected:
 		return fmt.Sprintf("%s %s", p.paint("disconnected", bold), who)
 	case serve.Subscribed, serve.Fetched:
-		names := "all"
+		var parts []string
 		if len(ev.Names) > 0 {
-			names = strings.Join(ev.Names, ", ")
+			parts = append(parts, strings.Join(ev.Names, ", "))
 		}
-		if len(ev.Names) == 0 && len(ev.Removed) > 0 {
-			names = "no longer " + strings.Join(ev.Removed, ", ")
+		if len(ev.Removed) > 0 {
+			parts = append(parts, "no longer "+strings.Join(ev.Removed, ", "))
 		}
-		return fmt.Sprintf("%s %s %s: %s", who, ev.Kind, kind, oneLine(names))
+		if len(parts) == 0 {
+			parts = []string{"all"}
+		}
+		return fmt.Sprintf("%s %s %s: %s", who, ev.Kind, kind, oneLine(strings.Join(parts, "; ")))
 	case serve.Pushed:
 		text := fmt.Sprintf("%s pushed %s version %q: %s", who, kind, shortVersion(ev.Version), plural(len(ev.Names), "resource"))
 		if len(ev.Removed) > 0 {

@@ -32,8 +32,9 @@ type streamKey struct {
 
 // stream is what is known of one stream.
 type stream struct {
-	watches map[string]*watch // open ones by type URL
-	asked   map[string]bool   // type URLs
+	watches map[string]*watch  // open ones by type URL
+	asked   map[string]bool    // type URLs
+	asking  map[string]*asking // by type URL: what state of the world asks for
 	// clusters are the clusters by service name as they were last sent on this stream, nil before that; queued the tags
 	// of those in a response that is on its way.
 	clusters map[string]sentCluster

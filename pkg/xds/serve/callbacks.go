@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -26,7 +25,7 @@ type EventKind string
 const (
 	Connected    EventKind = "connected"    // a stream was opened and its first request came
 	Disconnected EventKind = "disconnected" // a stream ended
-	Subscribed   EventKind = "subscribed"   // a request for other names
+	Subscribed   EventKind = "subscribed"   // a request for other names than before
 	Pushed       EventKind = "pushed"       // a response went out
 	Acked        EventKind = "ack"
 	Nacked       EventKind = "nack" // Message says why
@@ -42,8 +41,8 @@ type Event struct {
 	Client  Client
 	TypeURL string
 	Version string
-	Names   []string // asked for; Pushed: sent
-	Removed []string
+	Names   []string // asked for, Subscribed: newly; Pushed: sent
+	Removed []string // Subscribed: no longer asked for; Pushed: gone
 	Message string
 }
 
@@ -56,7 +55,7 @@ type callbacks struct {
 }
 
 func (c *callbacks) open(ctx context.Context, key streamKey) error {
-	st := &stream{watches: map[string]*watch{}, asked: map[string]bool{}, sent: map[string]string{}}
+	st := &stream{watches: map[string]*watch{}, asked: map[string]bool{}, asking: map[string]*asking{}, sent: map[string]string{}}
 	if p, ok := peer.FromContext(ctx); ok {
 		st.client.Address = p.Addr.String()
 	}
@@ -81,8 +80,8 @@ func (c *callbacks) tell(ev Event) {
 	c.log(ev)
 }
 
-// request notes whom a request came from, and what it says of the last response.
-func (c *callbacks) request(key streamKey, owner any, node *corev3.Node, ev Event) {
+// request notes whom a request came from, and what it says: of the last response, and of what is wanted.
+func (c *callbacks) request(key streamKey, owner any, node *corev3.Node, says func(*stream) []Event) {
 	c.store.mu.Lock()
 	c.store.owners[owner] = key
 	st := c.store.streams[key]
@@ -90,15 +89,20 @@ func (c *callbacks) request(key streamKey, owner any, node *corev3.Node, ev Even
 	if connected {
 		st.client.NodeID, st.client.Cluster, st.client.Agent = node.GetId(), node.GetCluster(), agent(node)
 	}
-	ev.Stream, ev.Delta, ev.Client = key.id, key.delta, st.client
-	if ev.Version == "" {
-		ev.Version = st.sent[ev.TypeURL]
+	events := says(st)
+	for i := range events {
+		ev := &events[i]
+		ev.Stream, ev.Delta, ev.Client = key.id, key.delta, st.client
+		if ev.Version == "" {
+			ev.Version = st.sent[ev.TypeURL]
+		}
 	}
+	client := st.client
 	c.store.mu.Unlock()
 	if connected {
-		c.tell(Event{Kind: Connected, Stream: key.id, Delta: key.delta, Client: ev.Client})
+		c.tell(Event{Kind: Connected, Stream: key.id, Delta: key.delta, Client: client})
 	}
-	if ev.Kind != "" {
+	for _, ev := range events {
 		c.tell(ev)
 	}
 }
@@ -114,7 +118,7 @@ func agent(n *corev3.Node) string {
 	return out
 }
 
-func (c *callbacks) responded(key streamKey, ev Event) {
+func (c *callbacks) responded(key streamKey, nonce string, ev Event) {
 	c.store.mu.Lock()
 	st := c.store.streams[key]
 	if st == nil {
@@ -122,6 +126,10 @@ func (c *callbacks) responded(key streamKey, ev Event) {
 		return
 	}
 	st.sent[ev.TypeURL] = ev.Version
+	if !key.delta {
+		a, _ := st.asks(ev.TypeURL)
+		a.nonce, a.version = nonce, ev.Version
+	}
 	if ev.TypeURL == clusterURL {
 		c.store.sentClusters(st)
 	}
@@ -140,22 +148,13 @@ func (c *callbacks) OnStreamClosed(id int64, _ *corev3.Node) { c.closed(streamKe
 
 // OnStreamRequest implements sotw.Callbacks.
 func (c *callbacks) OnStreamRequest(id int64, req *discoveryv3.DiscoveryRequest) error {
-	ev := Event{TypeURL: req.GetTypeUrl(), Names: slices.Clone(req.GetResourceNames())}
-	switch {
-	case req.GetErrorDetail() != nil:
-		ev.Kind, ev.Message = Nacked, req.GetErrorDetail().GetMessage()
-	case req.GetResponseNonce() != "":
-		ev.Kind, ev.Version = Acked, req.GetVersionInfo()
-	default:
-		ev.Kind = Subscribed
-	}
-	c.request(streamKey{false, id}, req, req.GetNode(), ev)
+	c.request(streamKey{false, id}, req, req.GetNode(), func(st *stream) []Event { return st.sotwEvents(req) })
 	return nil
 }
 
 // OnStreamResponse implements sotw.Callbacks.
 func (c *callbacks) OnStreamResponse(_ context.Context, id int64, _ *discoveryv3.DiscoveryRequest, resp *discoveryv3.DiscoveryResponse) {
-	c.responded(streamKey{false, id}, Event{TypeURL: resp.GetTypeUrl(), Version: resp.GetVersionInfo(), Names: make([]string, len(resp.GetResources()))})
+	c.responded(streamKey{false, id}, resp.GetNonce(), Event{TypeURL: resp.GetTypeUrl(), Version: resp.GetVersionInfo(), Names: make([]string, len(resp.GetResources()))})
 }
 
 // OnDeltaStreamOpen implements delta.Callbacks.
@@ -168,16 +167,7 @@ func (c *callbacks) OnDeltaStreamClosed(id int64, _ *corev3.Node) { c.closed(str
 
 // OnStreamDeltaRequest implements delta.Callbacks.
 func (c *callbacks) OnStreamDeltaRequest(id int64, req *discoveryv3.DeltaDiscoveryRequest) error {
-	ev := Event{TypeURL: req.GetTypeUrl(), Names: slices.Clone(req.GetResourceNamesSubscribe()), Removed: slices.Clone(req.GetResourceNamesUnsubscribe())}
-	switch {
-	case req.GetErrorDetail() != nil:
-		ev.Kind, ev.Message = Nacked, req.GetErrorDetail().GetMessage()
-	case req.GetResponseNonce() != "":
-		ev.Kind = Acked
-	default:
-		ev.Kind = Subscribed
-	}
-	c.request(streamKey{true, id}, req, req.GetNode(), ev)
+	c.request(streamKey{true, id}, req, req.GetNode(), func(*stream) []Event { return deltaEvents(req) })
 	return nil
 }
 
@@ -187,7 +177,7 @@ func (c *callbacks) OnStreamDeltaResponse(id int64, _ *discoveryv3.DeltaDiscover
 	for _, r := range resp.GetResources() {
 		ev.Names = append(ev.Names, r.GetName())
 	}
-	c.responded(streamKey{true, id}, ev)
+	c.responded(streamKey{true, id}, resp.GetNonce(), ev)
 }
 
 // OnFetchRequest implements rest.Callbacks.
