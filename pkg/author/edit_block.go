@@ -12,6 +12,7 @@ import (
 type patcher struct {
 	*style
 	patches []document.Patch
+	lines   map[document.Node][]flowLine // of flow collections
 }
 
 func (p *patcher) replace(start, end int, text string) {
@@ -210,7 +211,7 @@ func (p *patcher) dashOf(items []document.Node, i int) int {
 	return start
 }
 
-// itemRange is the range of the lines of an item with the comments above it.
+// itemRange is the range of the lines of an item with the comments above it, and those below it that are further indented.
 func (p *patcher) itemRange(items []document.Node, i int) (start, end, column int, err error) {
 	dash := p.dashOf(items, i)
 	line := p.lineStart(dash)
@@ -218,5 +219,5 @@ func (p *patcher) itemRange(items []document.Node, i int) (start, end, column in
 	if strings.Trim(string(p.src[line:dash]), " ") != "" || p.src[dash] != '-' {
 		return 0, 0, 0, layoutError(items[i], "the list item is written in a way that cannot be edited: put it on a line of its own")
 	}
-	return p.headComments(line, column), p.endOfLines(items[i]), column, nil
+	return p.headComments(line, column), p.tailComments(p.endOfLines(items[i]), column), column, nil
 }

@@ -77,6 +77,8 @@ type changer struct {
 	mappings []*mappingChange
 	byNode   map[document.Node]*mappingChange
 	likes    map[likeKey]document.Node
+	moves    map[string]diag.Path // elements that move, with the list they move to
+	comments []span               // of the document, when they were looked for
 }
 
 // mappingChange collects what happens to the keys of one mapping.
@@ -101,6 +103,7 @@ func newChanger(root document.Node) *changer {
 // patchesOf computes the patches of a change set.
 func patchesOf(root document.Node, c *changeSet) ([]document.Patch, error) {
 	ch := newChanger(root)
+	ch.moves = movesOf(c.lists)
 	for _, l := range c.lists {
 		if err := ch.list(l); err != nil {
 			return nil, err
@@ -291,19 +294,23 @@ func (c *changer) flush(m *mappingChange) error {
 		c.replaceValue(pr, m.filled[pr.key], m.like, pr.key.Target().Text())
 	}
 	if isFlow(m.node) {
+		var ch flowChange
 		if len(m.removed) > 0 {
 			pairs := pairsOf(m.node)
-			c.removeFromFlow(m.node, func(i int) bool { return slices.Contains(m.removed, pairs[i]) })
+			ch.remove = func(i int) bool { return slices.Contains(m.removed, pairs[i]) }
 		}
 		if len(m.added.keys) > 0 {
-			c.addToFlow(m.node, func(f flowStyle, base int) []string {
-				var parts []string
+			ch.texts = func(f flowStyle, base int) (texts []flowText) {
 				for i, key := range m.added.keys {
 					like := c.keyStyle(m.node, m.like, key)
-					parts = append(parts, c.key(key, false, like)+f.colon+c.inFlow(m.added.vals[i], likeOf(like, key), f, base))
+					text := c.key(key, false, like) + f.colon + c.inFlow(m.added.vals[i], likeOf(like, key), f, base)
+					texts = append(texts, flowText{text: text})
 				}
-				return parts
-			})
+				return texts
+			}
+		}
+		if ch.remove != nil || ch.texts != nil {
+			c.changeFlow(m.node, ch)
 		}
 		return nil
 	}

@@ -30,7 +30,7 @@ func elementsOf(n document.Node) []span {
 }
 
 // addToFlow adds elements at the end of a flow collection.
-func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) []string) {
+func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) []flowText) {
 	start, _ := n.Offsets()
 	base := p.indentAt(start)
 	elements := elementsOf(n)
@@ -42,22 +42,29 @@ func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) [
 		if end > start+2 { // there are blanks or comments already
 			f.pad = ""
 		}
-		parts := texts(f, base)
-		p.replace(start+1, start+1, f.pad+strings.Join(parts, f.between)+f.pad)
+		p.replace(start+1, start+1, f.pad+joinTexts(texts(f, base), f.between)+f.pad)
 		return
 	}
 	last := elements[len(elements)-1]
 	between := f.between
 	if f.multi {
-		first := elements[0].start
-		base = first - p.lineStart(first)
-		if column := p.indentAt(first); column < base { // something stands before the element on its line
-			base = column
-		}
+		base = p.elementIndent(elements[0].start)
 		between = "," + p.eol + strings.Repeat(" ", base)
 	}
-	parts := texts(f, base)
-	p.replace(last.end, last.end, between+strings.Join(parts, between))
+	p.replace(last.end, last.end, between+joinTexts(texts(f, base), between))
+}
+
+// elementIndent is the indentation of new elements: that of the first, unless something stands before it on its line.
+func (p *patcher) elementIndent(first int) int {
+	return min(first-p.lineStart(first), p.indentAt(first))
+}
+
+func joinTexts(texts []flowText, between string) string {
+	var parts []string
+	for _, t := range texts {
+		parts = append(parts, t.text)
+	}
+	return strings.Join(parts, between)
 }
 
 // removeFromFlow takes elements out of a flow collection.

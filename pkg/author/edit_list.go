@@ -36,7 +36,7 @@ func (c *changer) list(l *listChange) error {
 		}
 		at, column = end, col
 		if l.removed[i] {
-			c.removeLines(start, end)
+			c.removeItem(l.path.Index(i), items[i], start, end)
 		}
 	}
 	if len(l.removed) == len(items) && len(l.added) == 0 {
@@ -47,6 +47,23 @@ func (c *changer) list(l *listChange) error {
 		c.replace(at, at, " []")
 	}
 	return c.appendItems(l, like, at, column)
+}
+
+// removeItem takes out the lines of an item of a block list. What stands below an item that ends with a list may be about
+// that list, and stays.
+func (c *changer) removeItem(path diag.Path, item document.Node, start, end int) {
+	if pairs := pairsOf(item); len(pairs) > 0 && pairs[len(pairs)-1].val.Target().Kind() == document.Sequence {
+		end = c.endOfLines(item)
+	}
+	if stay := c.leftBehind(path); len(stay) > 0 {
+		text := strings.Join(stay, c.eol)
+		if isBreak(c.src[end-1]) {
+			text += c.eol
+		}
+		c.replace(start, end, text)
+		return
+	}
+	c.removeLines(start, end)
 }
 
 // appendItems adds the new items of a block list behind the line that ends at an offset.
@@ -76,7 +93,10 @@ func (c *changer) addedItem(a addition, like document.Node, column int) ([]strin
 		return shifted(string(c.src[start:end]), c.eol, column-from), nil
 	}
 	if text, ok := c.movedFlow(a, column+2); ok {
-		return strings.Split(strings.Repeat(" ", column)+"- "+text, c.eol), nil
+		found, from := c.commentsAt(a.from)
+		found = found.shifted(column - from)
+		lines := append(found.head, strings.Split(strings.Repeat(" ", column)+"- "+text+found.behind, c.eol)...)
+		return append(lines, found.below...), nil
 	}
 	v, err := a.literal()
 	if err != nil {
@@ -140,22 +160,28 @@ func shifted(text, eol string, by int) []string {
 // flowList changes a list in flow style. An empty one under a key of a block mapping becomes a block list.
 func (c *changer) flowList(l *listChange, pr pair, items []document.Node, like document.Node) error {
 	n := pr.val.Target()
+	var ch flowChange
 	if len(l.removed) > 0 {
-		c.removeFromFlow(n, func(i int) bool { return l.removed[i] })
+		ch.remove = func(i int) bool { return l.removed[i] }
+		ch.stay = func(i int) []string { return c.leftBehind(l.path.Index(i)) }
+		for i := range l.removed {
+			if _, moves := c.moves[l.path.Index(i).String()]; moves {
+				ch.around = c.allComments
+			}
+		}
 	}
 	if len(l.added) == 0 {
+		c.changeFlow(n, ch)
 		return nil
 	}
-	_, end := n.Offsets()
-	line, column, inDash := c.keyPlace(pr.key)
-	prefix := strings.Trim(string(c.src[line:line+column]), " -")
-	if len(items) == 0 && !c.json && pr.val.Kind() != document.Alias && prefix == "" && (!inDash || strings.HasSuffix(strings.TrimRight(string(c.src[line:line+column]), " "), "-")) && !c.inFlowContext(l.path) {
+	if c.becomesBlock(l.path, pr) {
+		_, end := n.Offsets()
+		_, column, _ := c.keyPlace(pr.key)
 		c.replace(c.colonEnd(pr.key), end, "")
 		return c.appendItems(l, like, c.lineEnd(end), column+c.dash)
 	}
-	var texts []string
 	var failed error
-	c.addToFlow(n, func(f flowStyle, base int) []string {
+	ch.texts = func(f flowStyle, base int) (texts []flowText) {
 		for _, a := range l.added {
 			text, err := c.addedElement(a, like, f, base)
 			if err != nil {
@@ -164,8 +190,19 @@ func (c *changer) flowList(l *listChange, pr pair, items []document.Node, like d
 			texts = append(texts, text)
 		}
 		return texts
-	})
+	}
+	c.changeFlow(n, ch)
 	return failed
+}
+
+// becomesBlock tells whether a list in flow style is written in block style when it is given elements.
+func (c *changer) becomesBlock(path diag.Path, pr pair) bool {
+	if pr.val.Target().First().IsValid() || c.json || pr.val.Kind() == document.Alias || c.inFlowContext(path) {
+		return false
+	}
+	line, column, inDash := c.keyPlace(pr.key)
+	before := strings.TrimRight(string(c.src[line:line+column]), " ")
+	return strings.Trim(before, " -") == "" && (!inDash || strings.HasSuffix(before, "-"))
 }
 
 // inFlowContext tells whether the mapping that holds a list is in flow style.
@@ -187,15 +224,22 @@ func (c *changer) inFlowContext(path diag.Path) bool {
 }
 
 // addedElement is the text of one new element of a flow list.
-func (c *changer) addedElement(a addition, like document.Node, f flowStyle, base int) (string, error) {
-	if text, ok := c.movedFlow(a, base); ok {
-		return text, nil
+func (c *changer) addedElement(a addition, like document.Node, f flowStyle, base int) (flowText, error) {
+	var out flowText
+	if a.from != nil {
+		found, from := c.commentsAt(a.from)
+		out.comments = found.shifted(base - from)
+	}
+	var ok bool
+	if out.text, ok = c.movedFlow(a, base); ok {
+		return out, nil
 	}
 	v, err := a.literal()
 	if err != nil {
-		return "", err
+		return out, err
 	}
-	return c.inFlow(v, c.likeFor(a, like), f, base), nil
+	out.text = c.inFlow(v, c.likeFor(a, like), f, base)
+	return out, nil
 }
 
 // shiftedAfter is shifted for all lines but the first.
