@@ -39,6 +39,10 @@ func isBreak(c byte) bool { return c == '\n' || c == '\r' }
 // removeLines takes out whole lines. With the last line of a text that has no line break, that of the line before goes.
 func (p *patcher) removeLines(start, end int) {
 	if end == len(p.src) && end > start && !isBreak(p.src[end-1]) {
+		for k := len(p.patches) - 1; k >= 0 && p.patches[k].End == start && p.patches[k].New == ""; k-- { // lines above go too
+			start = p.patches[k].Start
+			p.patches = p.patches[:k]
+		}
 		start = p.beforeBreak(start)
 	}
 	p.replace(start, end, "")

@@ -129,3 +129,14 @@ endpoints: [{lb_endpoints: [
 		}
 	}
 }
+
+// TestRemoveAtEnd takes out all items of a text that does not end with a line break.
+func TestRemoveAtEnd(t *testing.T) {
+	t.Parallel()
+	const item = "  - endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}"
+	const src = "cluster_name: a\nendpoints:\n- lb_endpoints:\n" + item + "\n" + item + "\n    # tail"
+	got, err := editText("a.yaml", src, Remove(mustSelect(t, "all"), false))
+	if diff := cmp.Diff("cluster_name: a\nendpoints:\n- lb_endpoints: []", got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
