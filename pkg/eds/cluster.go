@@ -218,12 +218,13 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 		b.Clusters = append(b.Clusters, c)
 		inner, places = append(inner, la), append(places, p)
 	}
-	b.named = make(map[string][]*Cluster, len(b.Clusters))
+	b.named, b.aggregates = make(map[string][]*Cluster, len(b.Clusters)), aggregatesOf(b.Clusters)
+	before := len(r.file.Resources)
 	for i, c := range b.Clusters {
 		b.named[c.Message.GetName()] = append(b.named[c.Message.GetName()], c)
 		r.clusterResources(c, inner[i], places[i])
 	}
-	b.index(r.file.Resources)
+	b.index(r.file.Resources[before:])
 	if len(b.Clusters) == 0 && r.opts.Shape == ShapeBootstrap { // said to be one: what was found around nothing still counts
 		res := r.newResource(ShapeBootstrap)
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)

@@ -150,6 +150,7 @@ type Bootstrap struct {
 	StaticLayers        []*structpb.Struct    // layered_runtime.layers[].static_layer, in order (the last wins)
 	Clusters            []*Cluster            // static_resources.clusters, all of them
 	named               map[string][]*Cluster // the same by name, made by the loader
+	aggregates          map[string]*Cluster   // the first aggregate cluster over a name, made by the loader
 	HasInternalListener bool                  // bootstrap_extensions has envoy.bootstrap.internal_listener
 	// Assignments by the name of their cluster, of all static clusters that have one at hand, by EDS file too: the local
 	// cluster's is needed for zone awareness.
@@ -181,6 +182,26 @@ func (b *Bootstrap) Named(name string) []*Cluster {
 	for _, c := range b.Clusters {
 		if c.Message.GetName() == name {
 			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// AggregateOf is the first aggregate cluster that has a cluster of that name below it, or nil.
+func (b *Bootstrap) AggregateOf(name string) *Cluster {
+	if b.aggregates == nil {
+		return aggregatesOf(b.Clusters)[name]
+	}
+	return b.aggregates[name]
+}
+
+func aggregatesOf(clusters []*Cluster) map[string]*Cluster {
+	out := map[string]*Cluster{}
+	for _, c := range clusters {
+		for _, name := range AggregateMembers(c.Message) {
+			if out[name] == nil {
+				out[name] = c
+			}
 		}
 	}
 	return out

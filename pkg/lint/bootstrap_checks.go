@@ -96,12 +96,9 @@ func dropInAggregate(c *Context, report func(diag.Problem)) {
 	if len(drops) == 0 || c.Cluster == nil {
 		return
 	}
-	for _, other := range c.Bootstrap.Clusters {
-		if slices.Contains(eds.AggregateMembers(other.Message), c.ClusterName()) {
-			report(diag.Problem{Rule: "drop-overload-in-aggregate", Path: diag.Path{}.Field("policy.drop_overloads"),
-				Message: fmt.Sprintf("requests that come through the aggregate cluster %q are not dropped", other.Message.GetName())})
-			return
-		}
+	if over := c.Bootstrap.AggregateOf(c.ClusterName()); over != nil {
+		report(diag.Problem{Rule: "drop-overload-in-aggregate", Path: diag.Path{}.Field("policy.drop_overloads"),
+			Message: fmt.Sprintf("requests that come through the aggregate cluster %q are not dropped", over.Message.GetName())})
 	}
 }
 

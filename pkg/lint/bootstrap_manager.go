@@ -27,7 +27,7 @@ func (b *build) byManager() {
 	}
 	at := diag.Path{}.Field("bootstrap.cluster_manager.local_cluster_name")
 	switch {
-	case !hasCluster(boot, boot.LocalClusterName):
+	case len(boot.Named(boot.LocalClusterName)) == 0:
 		b.envoy(stageLocal, "local-cluster-unknown", at, fmt.Sprintf("local_cluster_name %q is no cluster of the bootstrap", boot.LocalClusterName),
 			fmt.Sprintf("local cluster '%s' must be defined", boot.LocalClusterName))
 	case b.kind == eds.TypeAggregate && b.m.GetName() == boot.LocalClusterName:
@@ -41,9 +41,8 @@ func (b *build) isDuplicate() bool {
 	if b.c.Bootstrap == nil || b.c.Cluster == nil || b.c.Cluster.FromFlag {
 		return false
 	}
-	return slices.ContainsFunc(b.c.Bootstrap.Clusters, func(other *eds.Cluster) bool {
-		return other.Index < b.c.Cluster.Index && other.Message.GetName() == b.m.GetName()
-	})
+	same := b.c.Bootstrap.Named(b.m.GetName()) // in the order of their indices
+	return len(same) > 0 && same[0].Index < b.c.Cluster.Index
 }
 
 // provided compares the policy with the type.
@@ -67,9 +66,4 @@ func (b *build) provided() {
 		b.envoy(stageProvided, rule, at, "a cluster of this type provides its load balancer: lb_policy must be CLUSTER_PROVIDED",
 			fmt.Sprintf("cluster manager: cluster provided LB not specified but cluster '%s' provided one. Check cluster documentation.", b.m.GetName()))
 	}
-}
-
-// hasCluster tells whether a static cluster of that name is in the bootstrap.
-func hasCluster(boot *eds.Bootstrap, name string) bool {
-	return slices.ContainsFunc(boot.Clusters, func(c *eds.Cluster) bool { return c.Message.GetName() == name })
 }

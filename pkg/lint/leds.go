@@ -174,10 +174,8 @@ func unknownServer(c *Context, api *corev3.ApiConfigSource) (string, bool) {
 	if c.Bootstrap == nil {
 		return name, c.Source == eds.FromFile
 	}
-	for _, cluster := range c.Bootstrap.Clusters {
-		if cluster.Message.GetName() == name {
-			return name, eds.ClusterType(cluster.Message) == eds.TypeEDS
-		}
+	if same := c.Bootstrap.Named(name); len(same) > 0 {
+		return name, eds.ClusterType(same[0].Message) == eds.TypeEDS
 	}
 	return name, true
 }

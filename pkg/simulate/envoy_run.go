@@ -106,11 +106,9 @@ func (s *run) envoyContext() envoyContext {
 // taken for empty.
 func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, static bool) {
 	b := s.resource.Bootstrap
-	for _, c := range b.Clusters {
-		if c.Message.GetName() == b.LocalClusterName {
-			_, kind := describeCluster(c.Message, s.resource.Source)
-			static = kind == kindStatic
-		}
+	for _, c := range b.Named(b.LocalClusterName) { // the last one counts
+		_, kind := describeCluster(c.Message, s.resource.Source)
+		static = kind == kindStatic
 	}
 	if local := b.Assignments[b.LocalClusterName]; local != nil {
 		return local.Assignment, static
