@@ -42,6 +42,8 @@ type envoyExplainer struct {
 	e  *envoy.Result
 	// lists have the endpoints with a share, by priority and class and, where localities are chosen first, by locality.
 	lists map[listOf]*list
+	// named are the priorities in which a locality is chosen before the endpoint.
+	named []bool
 
 	group  int // that the rest is about
 	byName bool
@@ -70,7 +72,10 @@ type list struct {
 }
 
 func newEnvoyExplainer(in *envoy.Input, e *envoy.Result) *envoyExplainer {
-	x := &envoyExplainer{in: in, e: e, lists: map[listOf]*list{}, group: -1}
+	x := &envoyExplainer{in: in, e: e, lists: map[listOf]*list{}, named: make([]bool, len(e.Priorities)), group: -1}
+	for priority := range e.Priorities {
+		x.named[priority] = x.byLocality(priority)
+	}
 	for i := range e.Endpoints {
 		if s := &e.Endpoints[i]; s.Share > 0 {
 			x.enter(s)
@@ -88,7 +93,7 @@ func (x *envoyExplainer) enter(s *envoy.EndpointShare) {
 	if s.Group == x.group {
 		return
 	}
-	x.group, x.byName = s.Group, x.byLocality(s.Priority)
+	x.group, x.byName = s.Group, x.named[s.Priority]
 	x.found, x.texts = map[envoy.Class]*list{}, map[whyKey]string{}
 }
 
