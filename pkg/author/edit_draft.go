@@ -2,6 +2,7 @@ package author
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -98,26 +99,20 @@ func weightText(w *wrapperspb.UInt32Value) string {
 
 func number(n uint32) *literal { return bare(strconv.FormatUint(uint64(n), 10)) }
 
-// groupsOf lists the groups of endpoints in their order.
-func groupsOf(refs []selector.Ref) []int {
-	var out []int
-	for _, r := range refs {
-		if len(out) == 0 || out[len(out)-1] != r.Group {
-			out = append(out, r.Group)
+// byGroup goes through the groups of endpoints in their order, each with its part of refs.
+func byGroup(refs []selector.Ref) iter.Seq2[int, []selector.Ref] {
+	return func(yield func(int, []selector.Ref) bool) {
+		for len(refs) > 0 {
+			n := 1
+			for n < len(refs) && refs[n].Group == refs[0].Group {
+				n++
+			}
+			if !yield(refs[0].Group, refs[:n]) {
+				return
+			}
+			refs = refs[n:]
 		}
 	}
-	return out
-}
-
-// isWhole tells whether refs name all endpoints of a group.
-func isWhole(cla *endpointv3.ClusterLoadAssignment, refs []selector.Ref, g int) bool {
-	n := 0
-	for _, r := range refs {
-		if r.Group == g {
-			n++
-		}
-	}
-	return n == len(cla.GetEndpoints()[g].GetLbEndpoints())
 }
 
 // verbOf makes a verb of one step that fills a draft.

@@ -61,7 +61,7 @@ func weightVerb(s selector.Selector, locality bool, next func(*wrapperspb.UInt32
 			return err
 		}
 		if locality {
-			for _, g := range groupsOf(refs) {
+			for g := range byGroup(refs) {
 				group := d.old.Endpoints[g]
 				w, err := next(group.GetLoadBalancingWeight())
 				if err != nil {
@@ -181,12 +181,10 @@ func Remove(s selector.Selector, prune bool) Verb {
 
 // take removes endpoints from their groups.
 func (d *draft) take(refs []selector.Ref) {
-	for _, g := range groupsOf(refs) {
+	for g, part := range byGroup(refs) {
 		gone := d.changes.list(listPath(g)).removed
-		for _, r := range refs {
-			if r.Group == g {
-				gone[r.Index] = true
-			}
+		for _, r := range part {
+			gone[r.Index] = true
 		}
 		group := d.group(g)
 		kept := make([]*endpointv3.LbEndpoint, 0, len(group.LbEndpoints))

@@ -140,14 +140,14 @@ func (d *draft) moveGroups(s selector.Selector, to Place) error {
 		return err
 	}
 	at := targets(d.old)
-	for _, g := range groupsOf(refs) {
+	for g, part := range byGroup(refs) {
 		group := d.old.Endpoints[g]
 		dest := to.from(spotOf(group))
 		if _, taken := at[dest]; taken {
 			continue
 		}
 		at[dest] = g
-		if isWhole(d.old, refs, g) {
+		if len(part) == len(group.GetLbEndpoints()) {
 			d.relocate(g, dest)
 			continue
 		}

@@ -78,6 +78,7 @@ type formatter struct {
 	reorder bool
 	// comments of the documents of this pass
 	comments map[*document.Document][]span
+	flows    map[*document.Document][]span // that are in no other one
 }
 
 // pass formats some of a file's assignments and checks that nothing changes its meaning.
@@ -86,7 +87,7 @@ func (f formatter) pass(data []byte, file *eds.File, load Load, which []int) ([]
 	if err != nil {
 		return nil, err
 	}
-	f.comments = map[*document.Document][]span{}
+	f.comments, f.flows = map[*document.Document][]span{}, map[*document.Document][]span{}
 	var patches []document.Patch
 	for _, i := range which {
 		p, err := f.assignment(targets[i])

@@ -23,7 +23,7 @@ func (f formatter) assignment(res *eds.Resource) (document.Patch, error) {
 	if r.next < len(r.comments) && r.comments[r.next].start < r.end {
 		return document.Patch{}, errLayout
 	}
-	w := layoutWriter{eol: eolOf(r.src), formatter: f, json: n.Document().Format == document.JSON || isFlow(n.Document().Root) || inFlow(n)}
+	w := layoutWriter{eol: eolOf(r.src), formatter: f, json: n.Document().Format == document.JSON || isFlow(n.Document().Root) || f.inFlow(n)}
 	root.prepare(&w)
 	start, _ := n.Offsets()
 	line := lineStart(r.src, start)
@@ -50,21 +50,29 @@ func (f formatter) assignment(res *eds.Resource) (document.Patch, error) {
 }
 
 // inFlow tells whether a node stands inside of a flow collection.
-func inFlow(n document.Node) bool {
-	at, _ := n.Offsets()
-	for around := n.Document().Root.Target(); around.IsValid() && around != n; {
-		if isFlow(around) {
-			return true
-		}
-		var next document.Node
-		for c := around.First(); c.IsValid(); c = c.Next() {
-			if start, end := c.Offsets(); start <= at && at < end {
-				next = c
-			}
-		}
-		around = next
+func (f formatter) inFlow(n document.Node) bool {
+	d := n.Document()
+	if _, ok := f.flows[d]; !ok {
+		f.flows[d] = outerFlows(d.Root.Target(), nil)
 	}
-	return false
+	at, _ := n.Offsets()
+	after, _ := slices.BinarySearchFunc(f.flows[d], at, func(s span, at int) int { return s.start - at })
+	return after > 0 && at < f.flows[d][after-1].end
+}
+
+// outerFlows adds the flow collections below a node that are in no other one, in the order of the text.
+func outerFlows(n document.Node, out []span) []span {
+	if isFlow(n) {
+		start, end := n.Offsets()
+		return append(out, span{start, end})
+	}
+	if n.Kind() == document.Alias { // what it stands for is elsewhere
+		return out
+	}
+	for c := n.First(); c.IsValid(); c = c.Next() {
+		out = outerFlows(c, out)
+	}
+	return out
 }
 
 // layoutWriter writes layouts.
