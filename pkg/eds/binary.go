@@ -35,7 +35,7 @@ func (r *reader) readBinary() {
 			r.binarySyntax(err)
 			return
 		}
-		r.addWrapper(&w, ShapeResource, &Response{Count: 1, Names: []string{w.GetName()}}, true)
+		r.addWrapper(&w, ShapeResource, NewResponse("", []string{w.GetName()}, nil), true)
 	case ShapeCluster:
 		r.addCluster(r.src, ShapeCluster, nil, 0)
 	default:
@@ -119,10 +119,11 @@ func (r *reader) notUnpackable(why string) diag.Problem {
 
 // AddResponse adds the resources of a DiscoveryResponse.
 func (r *reader) AddResponse(m *discoveryv3.DiscoveryResponse) {
-	resp := &Response{TypeURL: m.GetTypeUrl(), Count: len(m.GetResources())}
-	for _, a := range m.GetResources() {
-		resp.Names = append(resp.Names, nameInAny(a))
+	names := make([]string, len(m.GetResources()))
+	for i, a := range m.GetResources() {
+		names[i] = nameInAny(a)
 	}
+	resp := NewResponse(m.GetTypeUrl(), names, nil)
 	if resp.Count == 0 {
 		res := r.newResource(ShapeResponse)
 		res.Absent, res.Response = true, resp
@@ -147,10 +148,11 @@ func (r *reader) binaryDelta() {
 }
 
 func (r *reader) addDelta(m *discoveryv3.DeltaDiscoveryResponse) {
-	resp := &Response{TypeURL: m.GetTypeUrl(), Count: len(m.GetResources()), Removed: m.GetRemovedResources()}
-	for _, w := range m.GetResources() {
-		resp.Names = append(resp.Names, w.GetName())
+	names := make([]string, len(m.GetResources()))
+	for i, w := range m.GetResources() {
+		names[i] = w.GetName()
 	}
+	resp := NewResponse(m.GetTypeUrl(), names, m.GetRemovedResources())
 	if resp.Count == 0 {
 		res := r.newResource(ShapeDeltaResponse)
 		res.Absent, res.Response = true, resp

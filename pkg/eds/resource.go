@@ -164,13 +164,58 @@ type Response struct {
 	Count    int      // number of resources in it
 	Names    []string // name of each resource as the client takes it (wrapper's name over cluster_name), by index
 	Removed  []string // delta: removed_resources
-	Unique   bool     // no name occurs twice in Names and Removed; false: not known
 	Index    int      // index of this resource in it
 	AnyURL   string   // type URL of this resource's Any
 	Wrapped  bool     // in a Resource wrapper or {name, resource}
 	WrapName string   // name of the wrapper
 	NoBody   bool     // a wrapper without resource, or an empty item
 	Version  string   // of the wrapper
+	uses     *nameUses
+}
+
+// nameUses tells of names that occur more than once in a response; all its resources share it.
+type nameUses struct {
+	repeated map[string]nameUse
+	removed  map[string]bool // also among the resources
+}
+
+type nameUse struct{ first, count int }
+
+// NewResponse is a response with resources of these names. It finds out once which of them occur more than once.
+func NewResponse(typeURL string, names, removed []string) *Response {
+	uses := &nameUses{repeated: map[string]nameUse{}, removed: map[string]bool{}}
+	first := make(map[string]int, len(names))
+	for i, name := range names {
+		at, again := first[name]
+		if !again {
+			first[name] = i
+			continue
+		}
+		use := uses.repeated[name]
+		uses.repeated[name] = nameUse{first: at, count: max(use.count, 1) + 1}
+	}
+	for _, name := range removed {
+		if _, ok := first[name]; ok {
+			uses.removed[name] = true
+		}
+	}
+	return &Response{TypeURL: typeURL, Count: len(names), Names: names, Removed: removed, uses: uses}
+}
+
+// Uses tells how often the name of this resource occurs in the response, the index of the first with it, and whether it
+// is removed too.
+func (r *Response) Uses() (count, first int, removed bool) {
+	if r.Index >= len(r.Names) {
+		return 0, 0, false
+	}
+	name, uses := r.Names[r.Index], r.uses
+	if uses == nil { // not made by NewResponse
+		uses = NewResponse("", r.Names, r.Removed).uses
+	}
+	if use, ok := uses.repeated[name]; ok {
+		return use.count, use.first, uses.removed[name]
+	}
+	return 1, r.Index, uses.removed[name]
 }
 
 // Named are the static clusters of a name; more than one is an error that others report.

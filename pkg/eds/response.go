@@ -34,14 +34,15 @@ func (r *reader) response(n document.Node, shape Shape) {
 	d.message(n, message)
 	r.around = append(r.around[:len(r.around):len(r.around)], d.problems...)
 
-	resp := &Response{TypeURL: textOf(n, "type_url"), Count: len(items(list))}
+	var names, removed []string
 	for _, name := range items(child(n, "removed_resources")) {
-		resp.Removed = append(resp.Removed, look(name).text)
+		removed = append(removed, look(name).text)
 	}
 	nodes := items(list)
 	for _, item := range nodes {
-		resp.Names = append(resp.Names, itemName(item))
+		names = append(names, itemName(item))
 	}
+	resp := NewResponse(textOf(n, "type_url"), names, removed)
 	if len(nodes) == 0 {
 		res := r.newResource(shape)
 		res.Absent, res.Response = true, resp
@@ -249,7 +250,7 @@ func (r *reader) untyped(n document.Node, p placement, at string) {
 func (r *reader) wrapper(n document.Node, p placement, at string) {
 	inner := child(n, "resource")
 	if p.response == nil {
-		p.response = &Response{Count: 1, Names: []string{itemName(n)}}
+		p.response = NewResponse("", []string{itemName(n)}, nil)
 	}
 	own := *p.response
 	own.Wrapped, own.WrapName, own.Version = true, textOf(n, "name"), textOf(n, "version")

@@ -57,7 +57,7 @@ func (r *reader) readText() {
 	case *anypb.Any:
 		r.Add(m, ShapeAny, nil)
 	case *discoveryv3.Resource:
-		r.addWrapper(m, ShapeResource, &Response{Count: 1, Names: []string{m.GetName()}}, true)
+		r.addWrapper(m, ShapeResource, NewResponse("", []string{m.GetName()}, nil), true)
 	case *clusterv3.Cluster:
 		b, _ := proto.Marshal(m) // just decoded
 		r.addCluster(b, ShapeCluster, nil, 0)

@@ -3,7 +3,6 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -82,21 +81,12 @@ func (d *delivery) empty() {
 // duplicate reports a name that occurs more than once. A delta response is refused; a state-of-the-world one is taken
 // and the first wins in Envoy, the last in gRPC; a file or REST answer may hold one resource only.
 func (d *delivery) duplicate() {
-	if d.r.Unique || d.r.Index >= len(d.r.Names) {
-		return
-	}
-	name := d.r.Names[d.r.Index]
-	first := slices.Index(d.r.Names, name)
-	copies := 0
-	for _, n := range d.r.Names {
-		if n == name {
-			copies++
-		}
-	}
-	removed := d.c.Source == eds.FromDelta && slices.Contains(d.r.Removed, name)
+	copies, first, removed := d.r.Uses()
+	removed = removed && d.c.Source == eds.FromDelta
 	if copies < 2 && !removed {
 		return
 	}
+	name := d.r.Names[d.r.Index]
 	p := diag.Problem{Rule: "resource-duplicate-name", Path: root(), Message: fmt.Sprintf("the name %q occurs %d times in the response", name, copies)}
 	switch {
 	case d.c.Source == eds.FromDelta && copies > 1:

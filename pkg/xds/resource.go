@@ -126,21 +126,15 @@ func (r *response) decode(loader *eds.Loader) {
 		shape = eds.ShapeDeltaResponse
 	}
 	names := make([]string, len(r.items))
-	seen := make(map[string]bool, len(r.items)+len(r.removed))
 	for i := range r.items {
 		names[i] = r.items[i].Name
-		seen[names[i]] = true
 	}
-	for _, name := range r.removed {
-		seen[name] = true
-	}
-	unique := len(seen) == len(r.items)+len(r.removed)
+	all := eds.NewResponse(r.typeURL, names, r.removed)
 	inParallel(len(r.items), func(i int) {
 		item := &r.items[i]
-		around := &eds.Response{
-			TypeURL: r.typeURL, Count: len(r.items), Names: names, Removed: r.removed, Unique: unique, Index: i,
-			AnyURL: item.Any.GetTypeUrl(), Wrapped: item.Wrapped, WrapName: item.Name, Version: item.Version,
-		}
+		around := new(*all)
+		around.Index, around.AnyURL = i, item.Any.GetTypeUrl()
+		around.Wrapped, around.WrapName, around.Version = item.Wrapped, item.Name, item.Version
 		v, known := eds.VersionOfURL(item.Any.GetTypeUrl())
 		var res *eds.Resource
 		switch {
