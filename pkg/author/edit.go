@@ -38,7 +38,8 @@ type Edited struct {
 	Data    []byte
 	Changes []Change
 	// File is the result, read again.
-	File *eds.File
+	File  *eds.File
+	noted map[string]int // where a name is in Changes
 }
 
 // Change says what an edit did to one assignment.
@@ -124,12 +125,14 @@ type matching struct {
 }
 
 func (e *Edited) note(name string, messages []string) {
-	for i := range e.Changes {
-		if e.Changes[i].Name == name {
-			e.Changes[i].Messages = append(e.Changes[i].Messages, messages...)
-			return
-		}
+	if i, ok := e.noted[name]; ok {
+		e.Changes[i].Messages = append(e.Changes[i].Messages, messages...)
+		return
 	}
+	if e.noted == nil {
+		e.noted = map[string]int{}
+	}
+	e.noted[name] = len(e.Changes)
 	e.Changes = append(e.Changes, Change{name, messages})
 }
 
