@@ -26,7 +26,8 @@ func Main(ctx context.Context, env Env, args []string) int {
 	if env.Interruptible != nil && !isBrief(args) {
 		ctx = env.Interruptible(ctx)
 	}
-	if env.Exit != nil && !endsItself(args) {
+	polite := endsItself(root, args)
+	if env.Exit != nil && !polite {
 		defer context.AfterFunc(ctx, func() {
 			time.AfterFunc(interruptGrace, func() { env.Exit(exitInterrupted) })
 		})()
@@ -38,7 +39,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 	if err == nil && help.err != nil {
 		err = fmt.Errorf("standard output: %w", bareError(help.err))
 	}
-	if ctx.Err() != nil && (err != nil || !endsItself(args)) {
+	if ctx.Err() != nil && (err != nil || !polite) {
 		err = context.Canceled // whatever a command made of it
 	}
 	printError(env.Stderr, err)
@@ -62,10 +63,11 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 // interruptGrace is how long a run may go on after an interrupt.
 const interruptGrace = time.Second
 
-// endsItself tells whether a command has an end of its own for an interrupt: it says good-bye to a server or its clients, or
-// waits for an editor.
-func endsItself(args []string) bool {
-	return len(args) > 0 && slices.Contains([]string{"fetch", "watch", "serve", "edit"}, args[0])
+// endsItself tells whether the command of a command line has an end of its own for an interrupt: it says good-bye to a server
+// or its clients, or waits for an editor. Flags of the root may stand before the command.
+func endsItself(root *cobra.Command, args []string) bool {
+	cmd, _, err := root.Find(args)
+	return err == nil && slices.Contains([]string{"fetch", "watch", "serve", "edit"}, cmd.Name())
 }
 
 // isBrief tells whether a command line prints what is in the program and nothing else.

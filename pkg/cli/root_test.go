@@ -23,3 +23,25 @@ func TestRootFor(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsItself: what an interrupt does to a run depends on its command, wherever that stands.
+func TestEndsItself(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"watch", "a"}, true},
+		{[]string{"--color", "never", "watch", "a"}, true},
+		{[]string{"--color=never", "serve", "validate"}, true},
+		{[]string{"simulate", "watch"}, false},
+		{[]string{"--color", "never", "simulate", "watch"}, false},
+		{[]string{"wathc"}, false},
+		{nil, false},
+	}
+	for _, tt := range tests {
+		if got := endsItself(rootFor(&Env{}, tt.args), tt.args); got != tt.want {
+			t.Errorf("%q: %t, want %t", tt.args, got, tt.want)
+		}
+	}
+}
