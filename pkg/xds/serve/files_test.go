@@ -52,6 +52,14 @@ func putFile(t *testing.T, dir, name string) {
 	}
 }
 
+// watchedIn is a file in a folder, or else the YAML files below one in it.
+func watchedIn(dir, file, scope string) Watched {
+	if file != "" {
+		return Watched{Files: []string{filepath.Join(dir, file)}}
+	}
+	return Watched{Scopes: []Scope{yamlBelow(filepath.Join(dir, scope))}}
+}
+
 // TestWatchFiles changes files in the ways in which they are changed.
 func TestWatchFiles(t *testing.T) {
 	t.Parallel()
@@ -116,12 +124,7 @@ func TestWatchFiles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := tree(t, tt.tree...)
-			var what Watched
-			if tt.file != "" {
-				what.Files = []string{filepath.Join(dir, tt.file)}
-			} else {
-				what.Scopes = []Scope{yamlBelow(filepath.Join(dir, tt.scope))}
-			}
+			what := watchedIn(dir, tt.file, tt.scope)
 			w, err := WatchFiles(func() Watched { return what })
 			if err != nil {
 				t.Fatal(err)
@@ -192,12 +195,7 @@ func TestConcerns(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := tree(t, tt.tree...)
-			var what Watched
-			if tt.file != "" {
-				what.Files = []string{filepath.Join(dir, tt.file)}
-			} else {
-				what.Scopes = []Scope{yamlBelow(filepath.Join(dir, tt.scope))}
-			}
+			what := watchedIn(dir, tt.file, tt.scope)
 			real, err := filepath.EvalSymlinks(dir)
 			if err != nil {
 				t.Fatal(err)
