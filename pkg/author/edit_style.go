@@ -3,6 +3,7 @@ package author
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -239,5 +240,31 @@ func quoted(s string) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a string always has an encoding
-	return strings.TrimSuffix(b.String(), "\n")
+	text := strings.TrimSuffix(b.String(), "\n")
+	if isPrintable(text) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if isPrintableRune(r) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
+
+func isPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !isPrintableRune(r) })
+}
+
+// isPrintableRune tells whether all readers of YAML take a character as it is (YAML 1.2.2, 5.1, without what breaks
+// lines). None of those above U+FFFF needs an escape.
+func isPrintableRune(r rune) bool {
+	switch {
+	case r < ' ', r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
+		return false
+	}
+	return true
 }

@@ -36,10 +36,6 @@ func isBlockScalar(n document.Node) bool {
 	return n.Style() == document.Literal || n.Style() == document.Folded
 }
 
-func isPrintable(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 })
-}
-
 // key writes the key of a mapping: as its counterpart in like, else in the spelling and the quotes of the text around.
 func (s *style) key(name string, data bool, like document.Node) string {
 	if p, ok := pairOf(like, name, camelCase(name)); ok && p.key.Kind() == document.Scalar {
