@@ -13,7 +13,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"google.golang.org/protobuf/encoding/protowire"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -63,8 +63,12 @@ func build(list []Assignment) (map[string]*resources, error) {
 	for _, a := range list {
 		name := a.Message.GetClusterName()
 		cluster := a.ServedCluster()
+		listener, err := listenerOf(name)
+		if err != nil {
+			return nil, fmt.Errorf("encode the listener of %q: %w", name, err)
+		}
 		for url, m := range map[string]proto.Message{
-			assignmentURL: a.Message, clusterURL: cluster, listenerURL: listenerOf(name), routeURL: routeOf(name, cluster.GetName()),
+			assignmentURL: a.Message, clusterURL: cluster, listenerURL: listener, routeURL: routeOf(name, cluster.GetName()),
 		} {
 			e, err := newEntry(url, m)
 			if err != nil {
@@ -152,28 +156,20 @@ func (a Assignment) ServedCluster() *clusterv3.Cluster {
 }
 
 // listenerOf is the API listener by which a gRPC client finds a service: xds:///NAME.
-func listenerOf(name string) *listenerv3.Listener {
-	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: &anypb.Any{
-		TypeUrl: "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-		Value:   connectionManager(name),
-	}}}
-}
-
-// connectionManager is an HttpConnectionManager with RDS and the router filter, written by hand: its Go package would
-// bring hundreds of messages into the program for these five fields.
-func connectionManager(route string) []byte {
-	source, err := proto.MarshalOptions{Deterministic: true}.Marshal(ads())
+func listenerOf(name string) (*listenerv3.Listener, error) {
+	manager, err := anypb.New(&hcmv3.HttpConnectionManager{
+		StatPrefix:     name,
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: ads(), RouteConfigName: name}},
+		HttpFilters: []*hcmv3.HttpFilter{{
+			Name: "envoy.filters.http.router",
+			// An empty message: its package is not needed.
+			ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: &anypb.Any{TypeUrl: "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}},
+		}},
+	})
 	if err != nil {
-		return nil // a message of constants always encodes
+		return nil, err
 	}
-	field := func(out []byte, num protowire.Number, value []byte) []byte {
-		return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), value)
-	}
-	rds := field(field(nil, 1, source), 2, []byte(route)) // config_source, route_config_name
-	router := field(nil, 1, []byte("type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"))
-	filter := field(field(nil, 1, []byte("envoy.filters.http.router")), 4, router) // name, typed_config
-	out := field(nil, 2, []byte(route))                                            // stat_prefix
-	return field(field(out, 3, rds), 5, filter)                                    // rds, http_filters
+	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: manager}}, nil
 }
 
 func routeOf(name, cluster string) *routev3.RouteConfiguration {
