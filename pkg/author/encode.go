@@ -147,6 +147,21 @@ func encodeYAML(l *literal) []byte {
 	return []byte(strings.Join(s.inBlock(l, document.Node{}, 0), "\n") + "\n")
 }
 
+// YAMLFromJSON writes a JSON document as YAML in block style, the keys in their order. Errors: data is not JSON.
+func YAMLFromJSON(data []byte) ([]byte, error) {
+	doc, err := document.ParseJSON(data, document.Limits{MaxBytes: len(data)})
+	if err != nil {
+		return nil, err
+	}
+	budget := maxTreeNodes
+	l, err := treeLiteral(doc.Root, &budget)
+	if err != nil {
+		return nil, err
+	}
+	s := &style{eol: "\n", step: 2}
+	return []byte(strings.Join(s.inBlock(l, document.Node{}, 0), "\n") + "\n"), nil
+}
+
 // encodeJSON writes a value as JSON, in one line or indented.
 func encodeJSON(l *literal, pretty bool) ([]byte, error) {
 	s := &style{json: true, flow: flowStyle{colon: ":", between: ","}}

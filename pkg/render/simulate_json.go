@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
@@ -31,7 +30,7 @@ func writeYAML(w io.Writer, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	text, err := yaml.JSONToYAML(b.Bytes())
+	text, err := author.YAMLFromJSON(b.Bytes())
 	if err != nil {
 		return err
 	}

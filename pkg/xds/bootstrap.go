@@ -10,7 +10,8 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/encoding/protojson"
-	"sigs.k8s.io/yaml"
+
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // Bootstrap is what a bootstrap file tells a client of control planes: who it is, where the server is and how to get in.
@@ -97,28 +98,28 @@ func camel(s string) string {
 
 // ReadBootstrap reads an Envoy bootstrap (YAML or JSON) or a gRPC bootstrap (JSON).
 func ReadBootstrap(data []byte) (*Bootstrap, error) {
-	asJSON, err := yaml.YAMLToJSON(data)
+	v, err := eds.Untyped(data)
 	if err != nil {
 		return nil, fmt.Errorf("is neither YAML nor JSON: %w", err)
 	}
-	var t tree
-	if err := json.Unmarshal(asJSON, &t); err != nil || t == nil {
+	t, ok := v.(map[string]any)
+	if !ok {
 		return nil, errors.New("is no bootstrap: it is not a mapping")
 	}
-	b := &Bootstrap{}
-	if n := t.object("node"); n != nil {
+	root, b := tree(t), &Bootstrap{}
+	if n := root.object("node"); n != nil {
 		if b.Node, err = readNode(n); err != nil {
 			return nil, fmt.Errorf("node: %w", err)
 		}
 	}
-	if t.get("xds_servers") != nil {
+	if root.get("xds_servers") != nil {
 		b.GRPC = true
-		return b, b.readGRPC(t)
+		return b, b.readGRPC(root)
 	}
-	if t.get("static_resources") == nil && t.get("dynamic_resources") == nil && b.Node == nil {
+	if root.get("static_resources") == nil && root.get("dynamic_resources") == nil && b.Node == nil {
 		return nil, errors.New("is no bootstrap: it has neither node, static_resources and dynamic_resources nor xds_servers")
 	}
-	b.readEnvoy(t)
+	b.readEnvoy(root)
 	return b, nil
 }
 
@@ -254,8 +255,11 @@ func (b *Bootstrap) server(c tree) {
 	case address.text("pipe", "path") != "":
 		b.Target = "unix:" + address.text("pipe", "path")
 	case host != "":
-		port, _ := address.get("socket_address", "port_value").(float64)
-		b.Target = net.JoinHostPort(host, strconv.Itoa(int(port)))
+		port := fmt.Sprint(address.get("socket_address", "port_value")) // a number, which proto JSON may have in quotes
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			port = "0"
+		}
+		b.Target = net.JoinHostPort(host, port)
 	default:
 		b.Notes = append(b.Notes, fmt.Sprintf("the management server's cluster %q has no address", c.text("name")))
 		return

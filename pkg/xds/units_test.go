@@ -105,6 +105,17 @@ static_resources:
 			},
 		},
 		{
+			name: "booleans and ports in every spelling",
+			text: `
+node: {id: n1, cluster: c1}
+dynamic_resources: {ads_config: {set_node_on_first_message_only: on, grpc_services: [{envoy_grpc: {cluster_name: cp}}]}}
+static_resources:
+  clusters:
+  - {name: cp, load_assignment: {endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: "::1", port_value: "443"}}}}]}]}}
+`,
+			want: Bootstrap{Node: node, NodeOnce: true, Target: "[::1]:443", Plaintext: true, Service: ServiceADS, StaticClusters: []string{"cp"}},
+		},
+		{
 			name: "gRPC",
 			text: `{"xds_servers":[{"server_uri":"cp:1","channel_creds":[{"type":"other"},{"type":"tls","config":{"ca_certificate_file":"ca.pem"}}],
 "call_creds":[{"type":"jwt_token_file","config":{"jwt_token_file":"token"}}]},{"server_uri":"two:1"}],"node":{"id":"n1","cluster":"c1"}}`,
