@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -19,6 +20,7 @@ type changedResource struct {
 	*eds.Resource
 	unreachable []Change // that gRPC has to apply: connections, not settings
 	missed      []Missed
+	notes       []string // on changes that do less than they say
 }
 
 // applyChanges returns the resource with the what-ifs in it, itself when there are none. The resource that was passed in
@@ -45,6 +47,9 @@ func applyChanges(r *eds.Resource, o *Options) (changedResource, error) {
 		case c.Kind == Unreachable:
 			out.unreachable = append(out.unreachable, c)
 		default:
+			if c.Kind == Fail && c.Count != nil && *c.Count > len(refs) {
+				out.notes = append(out.notes, fmt.Sprintf("%q selects fewer than %d endpoints: all of them fail", c.Selector, *c.Count))
+			}
 			c.apply(out.Assignment, refs)
 		}
 	}

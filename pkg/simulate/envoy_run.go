@@ -21,6 +21,9 @@ func (s *run) envoy() error {
 	}
 	s.dnsNotes(names)
 	in := envoyInput(names.cla, s.envoyContext())
+	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil {
+		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
+	}
 	model, err := envoy.Build(in)
 	if err != nil {
 		s.refuse(err.Error())

@@ -82,7 +82,7 @@ func (s *run) prepare(r *eds.Resource) error {
 	s.resource, s.unreachable = changed, what.unreachable
 	s.result = &Result{
 		Name: r.Name, File: r.File, Line: r.Span(nil).Start.Line, Client: s.client.String(), APIVersion: string(r.APIVersion),
-		Method: "analytic", Notes: []string{}, Drops: []Drop{}, Priorities: []Priority{}, Endpoints: []Endpoint{},
+		Method: "analytic", Notes: append([]string{}, what.notes...), Drops: []Drop{}, Priorities: []Priority{}, Endpoints: []Endpoint{},
 		ZoneAware: ZoneAware{Mode: "off"}, Missed: what.missed, cla: changed.Assignment,
 	}
 	if m := clusterOf(r); m != nil {
