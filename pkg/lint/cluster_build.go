@@ -24,10 +24,21 @@ var clusterBuildRules = []string{
 // The places in the order of Envoy. The registry has the first for all of these rules; they are finer here because the
 // load balancer is built after the hosts, and the subscription after the drop_overloads.
 const (
-	stageHostname  = "10-a-hostname"    // cluster_factory_impl.cc, ClusterFactoryImplBase::create
-	stageThrown    = "10-b-thrown"      // ClusterInfoImpl, exceptions; they matter for the DNS types only
+	stageHostname  = "10-a-hostname"  // cluster_factory_impl.cc, ClusterFactoryImplBase::create
+	stageResolvers = "10-a-resolvers" // the same, selectDnsResolver
+	stageThrown    = "10-b-thrown"    // ClusterInfoImpl, exceptions; they matter for the DNS types only
+	stageSocket    = "10-c-0-socket"
+	stageProtocols = "10-c-1-protocols"
+	stageHTTP      = "10-c-a-http" // ClusterInfoImpl, in its order
+	stageBreakers  = "10-c-b-breakers"
+	stageBind      = "10-c-c-bind"
+	stageRequests  = "10-c-d-requests"
+	stageRefresh   = "10-cc-refresh"    // strict_dns_cluster.cc, logical_dns_cluster.cc
 	stageType      = "10-cluster"       // cluster_factory_impl.cc, the type's factory, then upstream_impl.cc, ClusterInfoImpl
+	stageFilters   = "10-d-filters"     // the same, the filters of the network
 	stageSource    = "11-source"        // after 11-policy: the subscription of an EDS cluster (eds.cc, the constructor)
+	stageChecks    = "12-x-checks"      // after 12-host: ClusterFactoryImplBase::create, when the cluster is made
+	stageOutlier   = "12-y-outlier"     // the same
 	stageDuplicate = "13-duplicate"     // after 13-cluster: cluster_manager_impl.cc, loadCluster
 	stageProvided  = "13-f-provided"    // cluster_manager_impl.cc, loadCluster, before the load balancers
 	stageBalancer  = "13-load-balancer" // the same, thread-aware load balancers
@@ -54,8 +65,11 @@ func clusterBuild(c *Context, report func(diag.Problem)) {
 	b := newBuild(c)
 	b.byType()
 	if c.Cluster != nil {
+		b.byInfo()
 		b.byPolicy()
 		b.bySource()
+		b.byHealthChecks()
+		b.refuse(stageOutlier, outlierDetector(b.m.GetOutlierDetection()))
 		b.byManager()
 		b.byGRPC()
 	}

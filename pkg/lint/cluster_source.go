@@ -2,7 +2,9 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 
@@ -23,7 +25,11 @@ func (b *build) bySource() {
 	}
 	config := b.m.GetEdsClusterConfig().GetEdsConfig()
 	switch source := config.GetConfigSourceSpecifier().(type) {
-	case *corev3.ConfigSource_Path, *corev3.ConfigSource_PathConfigSource:
+	case *corev3.ConfigSource_Path:
+		if source.Path == "" { // path_config_source has a constraint for it
+			b.envoy(stageSource, "cluster-constraint", at.Field("path"), "the path of the EDS file is empty", "paths must refer to an existing path in the system: '' does not exist")
+		}
+	case *corev3.ConfigSource_PathConfigSource:
 		// Whether the file is there is known on Envoy's host only (eds-path-not-found).
 	case *corev3.ConfigSource_ApiConfigSource:
 		b.apiSource(source.ApiConfigSource, at.Field("api_config_source"))
@@ -62,11 +68,12 @@ func (b *build) apiSource(s *corev3.ApiConfigSource, at diag.Path) {
 		}
 		b.envoy(stageSource, rule, p, message, text)
 	}
-	aggregated := false
+	aggregated, isGRPC := false, false
 	switch s.GetApiType() {
 	case corev3.ApiConfigSource_AGGREGATED_GRPC, corev3.ApiConfigSource_AGGREGATED_DELTA_GRPC:
 		aggregated = true
 	case corev3.ApiConfigSource_GRPC, corev3.ApiConfigSource_DELTA_GRPC:
+		isGRPC = true
 		b.sourceNames(s, at, true, says)
 	default:
 		b.sourceNames(s, at, false, says)
@@ -76,11 +83,40 @@ func (b *build) apiSource(s *corev3.ApiConfigSource, at diag.Path) {
 			"V2 xDS transport protocol version is deprecated in <dump>")
 	}
 	switch {
+	case s.GetApiType() == 0:
+		says("api_type", "api_type must be said: GRPC, DELTA_GRPC or REST",
+			"REST_LEGACY no longer a supported ApiConfigSource. Please specify an explicit supported api_type in the following config: <dump>")
 	case aggregated:
 		says("api_type", fmt.Sprintf("api_type %s is none for EDS: use ads", s.GetApiType()), fmt.Sprintf("Unsupported config source %s", s.GetApiType()))
 	case s.GetApiType() == corev3.ApiConfigSource_REST && s.GetRefreshDelay() == nil:
 		says("refresh_delay", "a REST source needs a refresh_delay", "refresh_delay is required for REST API configuration sources")
+	case isGRPC:
+		b.refuse(stageSource, grpcSource(s).below(at))
 	}
+}
+
+// grpcSource: the client of the stream (grpc/async_client_impl.cc, AsyncClientImpl::create), then its limits
+// (config/utility.cc, parseRateLimitSettings).
+func grpcSource(s *corev3.ApiConfigSource) *refusal {
+	if len(s.GetGrpcServices()) == 0 {
+		return nil
+	}
+	at := diag.Path{}.Field("grpc_services").Index(0)
+	if backOff := s.GetGrpcServices()[0].GetEnvoyGrpc().GetRetryPolicy().GetRetryBackOff(); backOff.GetMaxInterval() != nil &&
+		backOff.GetMaxInterval().AsDuration() < backOff.GetBaseInterval().AsDuration() {
+		return &refusal{at.Field("envoy_grpc.retry_policy.retry_back_off.max_interval"), "max_interval is less than base_interval",
+			"max_interval must be greater than or equal to the base_interval"}
+	}
+	for i, h := range s.GetGrpcServices()[0].GetInitialMetadata() {
+		if s.GetGrpcServices()[0].GetEnvoyGrpc() != nil && !modifiable(h.GetKey()) {
+			return &refusal{at.Field("initial_metadata").Index(i).Field("key"), fmt.Sprintf("header %q cannot be set", h.GetKey()), ":-prefixed or host headers may not be modified"}
+		}
+	}
+	if rate := s.GetRateLimitSettings().GetFillRate(); rate != nil && (math.IsNaN(rate.GetValue()) || math.IsInf(rate.GetValue(), 0)) {
+		return &refusal{diag.Path{}.Field("rate_limit_settings.fill_rate"), "fill_rate is no number",
+			fmt.Sprintf("The value of fill_rate in RateLimitSettings (%s) must not be NaN nor Inf", strings.ToLower(strings.TrimPrefix(fmt.Sprint(rate.GetValue()), "+")))}
+	}
+	return nil
 }
 
 // sourceNames: checkApiConfigSourceNames, and the clusters behind the names.
@@ -90,6 +126,8 @@ func (b *build) sourceNames(s *corev3.ApiConfigSource, at diag.Path, isGRPC bool
 		says("", "the config source names no cluster", "API configs must have either a gRPC service or a cluster name defined: <dump>")
 	case isGRPC && len(s.GetClusterNames()) > 0:
 		says("cluster_names", "cluster_names is for REST: a gRPC source needs grpc_services", "envoy.config.core.v3.ApiConfigSource::(AGGREGATED_)(DELTA_)GRPC must not have a cluster name specified: <dump>")
+	case isGRPC && len(s.GetGrpcServices()) > 1:
+		says("grpc_services", "a gRPC source has one service", "envoy.config.core.v3.ApiConfigSource::(AGGREGATED_)(DELTA_)GRPC must have no more than 1 gRPC services specified: <dump>")
 	case !isGRPC && len(s.GetGrpcServices()) > 0:
 		says("grpc_services", "grpc_services needs api_type GRPC or DELTA_GRPC", "envoy.config.core.v3.ApiConfigSource, if not a gRPC type, must not have a gRPC service specified: <dump>")
 	case !isGRPC && len(s.GetClusterNames()) != 1:
@@ -99,7 +137,8 @@ func (b *build) sourceNames(s *corev3.ApiConfigSource, at diag.Path, isGRPC bool
 	}
 }
 
-// sourceClusters: what a config source names must be a primary cluster, one that needs no other to be initialised.
+// sourceClusters: what a config source names must be a primary cluster, one that needs no other to be initialised. Envoy
+// does not look at that of DELTA_GRPC (config/utility.cc, checkApiConfigSourceSubscriptionBackingCluster).
 func (b *build) sourceClusters(s *corev3.ApiConfigSource, at diag.Path) {
 	if !b.surroundingsKnown() {
 		return
@@ -113,9 +152,9 @@ func (b *build) sourceClusters(s *corev3.ApiConfigSource, at diag.Path) {
 	for i, name := range s.GetClusterNames() {
 		check(name, at.Field("cluster_names").Index(i))
 	}
-	for i, service := range s.GetGrpcServices() {
-		if grpc := service.GetEnvoyGrpc(); grpc != nil {
-			check(grpc.GetClusterName(), at.Field("grpc_services").Index(i).Field("envoy_grpc.cluster_name"))
+	if len(s.GetGrpcServices()) > 0 && s.GetApiType() == corev3.ApiConfigSource_GRPC {
+		if grpc := s.GetGrpcServices()[0].GetEnvoyGrpc(); grpc != nil {
+			check(grpc.GetClusterName(), at.Field("grpc_services").Index(0).Field("envoy_grpc.cluster_name"))
 		}
 	}
 }

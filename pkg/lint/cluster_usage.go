@@ -133,6 +133,13 @@ func (u *usage) healthCheck(end *endpointv3.LbEndpoint) {
 		u.say("cluster-config-crash", u.at("endpoint.address.envoy_internal_address"),
 			`health checks on an internal address end "envoy --mode validate" ("panic: not implemented"), though not a running Envoy`)
 	}
+	for i, check := range u.c.Cluster.Message.GetHealthChecks() {
+		proxy := check.GetTcpHealthCheck().GetProxyProtocolConfig()
+		if proxy != nil && proxy.GetVersion() == corev3.ProxyProtocolConfig_V1 && u.kind != TypeEDS && u.first("cluster-config-crash") {
+			u.say("cluster-config-crash", inCluster("health_checks").Index(i).Field("tcp_health_check.proxy_protocol_config"),
+				`health checks with version 1 of the PROXY protocol end "envoy --mode validate" ("Caught Segmentation fault"), though not a running Envoy`)
+		}
+	}
 }
 
 // isSet tells whether a health_check_config says anything: the empty one of a config_dump does not count.
