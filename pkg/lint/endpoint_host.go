@@ -81,10 +81,13 @@ func (w *walk) scopedHealthCheck(check *endpointv3.Endpoint_HealthCheckConfig, m
 	})
 }
 
-// healthCheckSays is Envoy's text: a DNS cluster finds out in the callback of its resolver, which ends the process.
+// healthCheckSays is Envoy's text: a DNS cluster finds out in the callback of its resolver, which ends the process, and so
+// after all that may keep the cluster from being made.
 func (w *walk) healthCheckSays(text string) diag.Override {
 	if w.dns {
-		return EnvoySays("EnvoyException in c-ares callback: " + text)
+		says := EnvoySays("EnvoyException in c-ares callback: " + text)
+		says.Stage = "14-apply"
+		return says
 	}
 	return EnvoySays(text)
 }

@@ -65,6 +65,12 @@ func TestFound(t *testing.T) {
 			kind: diag.Accept,
 		},
 		{
+			name: "what keeps a DNS cluster from being made comes before what its resolver finds", file: "bootstrap.yaml",
+			text: "static_resources: {clusters: [{name: v, type: STRICT_DNS, connect_timeout: 1s, lb_policy: MAGLEV, maglev_lb_config: {table_size: 4}, load_assignment: {cluster_name: v, " +
+				"endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: a.example, port_value: 80}}, health_check_config: {address: {socket_address: {address: foo, port_value: 1}}}}}]}]}}]}\n",
+			kind: diag.Rejected, rule: "maglev-table-size-not-prime", message: "The table size of maglev must be prime number",
+		},
+		{
 			name: "a NUL in a quoted string", file: "bootstrap.yaml",
 			text: "node: {id: \"a\x00\", cluster: b} # " + strings.Repeat("text ", 50) + "\n" + found("alt_stat_name: a"), kind: diag.Accept,
 		},
