@@ -22,6 +22,9 @@ var policyWords = map[string]string{
 }
 
 func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
+	if r.Words != "" {
+		return r.Words
+	}
 	switch r.Rule {
 	case "ring-hash-size-bounds":
 		minimum, maximum := h.RingSizes()
@@ -66,12 +69,30 @@ func (b *build) byPolicy() {
 		if r.Crash {
 			effect = diag.Crash
 		}
+		if r.Unknown {
+			effect = b.unknownEffect()
+		}
 		b.envoyEffect(effect, stage, r.Rule, r.Path, refusalWords(r, hashOf(p)), r.Message)
 	}
 	if b.m.GetEdsClusterConfig() != nil && !b.typeIsEDS() {
 		b.envoy(stageType, "eds-cluster-without-config", inCluster("eds_cluster_config"), "only a cluster of type EDS may have an eds_cluster_config",
 			"eds_cluster_config set in a non-EDS cluster")
 	}
+}
+
+// unknownEffect is what Envoy does with what it does not know inside the configuration of a cluster, which it reads with the
+// visitor for where the cluster comes from (upstream_impl.cc, configureLbPolicies).
+func (b *build) unknownEffect() diag.Effect {
+	dynamic := b.c.Origin == eds.OriginCDS || b.c.Source == eds.FromCDS
+	switch {
+	case b.c.UnknownFields == "warn" && !dynamic:
+		return diag.Warn
+	case b.c.UnknownFields == "ignore" && dynamic:
+		return diag.None
+	case dynamic && b.c.UnknownFields != "strict":
+		return diag.Warn
+	}
+	return diag.Reject
 }
 
 // typeIsEDS: Envoy looks at `type` here, so an EDS cluster by cluster_type is none.

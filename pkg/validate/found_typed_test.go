@@ -1,0 +1,157 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/validate"
+)
+
+const (
+	policyURL = "type.googleapis.com/envoy.extensions.load_balancing_policies."
+	inCluster = "invalid JSON in envoy.config.bootstrap.v3.Bootstrap @ static_resources.clusters[0]"
+	inPolicy  = inCluster + ".load_balancing_policy.policies"
+)
+
+// TestFoundTyped has the typed configurations on which edsctl and Envoy 1.40.0 were found to differ.
+func TestFoundTyped(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, cluster string // fields of the cluster in the bootstrap
+		kind          diag.VerdictKind
+		rule, message string // of Envoy; the beginning of the message
+	}{
+		{
+			"an unknown field in a TypedStruct", policies(typed("round_robin.v3.RoundRobin", "foo: 1")), diag.Rejected, "unknown-field",
+			unknownIn("round_robin.v3.RoundRobin", "", "no such field: 'foo'"),
+		},
+		{
+			"an unknown field deeper in a TypedStruct", policies(typed("round_robin.v3.RoundRobin", "locality_lb_config: {foo: 1}")), diag.Rejected, "unknown-field",
+			unknownIn("round_robin.v3.RoundRobin", " @ locality_lb_config: message envoy.extensions.load_balancing_policies.common.v3.LocalityLbConfig", "no such field: 'foo'"),
+		},
+		{
+			"a type in the values of a TypedStruct", policies(typed("maglev.v3.Maglev", `"@type": x, table_size: 4`)), diag.Rejected, "unknown-field",
+			unknownIn("maglev.v3.Maglev", "", "no such field: '@type'"),
+		},
+		{
+			"an unknown name in a TypedStruct", policies(typed("ring_hash.v3.RingHash", "hash_function: X")), diag.Rejected, "enum-name-unknown",
+			"Protobuf message (type envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash reason INVALID_ARGUMENT: unknown enum value: 'X') has unknown fields",
+		},
+		{
+			"what cannot be read counts before what is unknown", policies(typed("round_robin.v3.RoundRobin", "foo: 1, locality_lb_config: []")), diag.Rejected, "value-type",
+			unreadableIn("round_robin.v3.RoundRobin", "locality_lb_config: message envoy.extensions.load_balancing_policies.common.v3.LocalityLbConfig", "unexpected character: '['; expected '{'"),
+		},
+		{
+			"half a number in a TypedStruct", policies(typed("maglev.v3.Maglev", "table_size: 4.5")), diag.Rejected, "value-type",
+			unreadableIn("maglev.v3.Maglev", "table_size: message google.protobuf.UInt64Value", "expected integer, but JSON number had fractional part"),
+		},
+		{
+			"a number out of range in a TypedStruct", policies(typed("least_request.v3.LeastRequest", "choice_count: '4294967296'")), diag.Rejected, "value-type",
+			unreadableIn("least_request.v3.LeastRequest", "choice_count: message google.protobuf.UInt32Value", "integer out of range"),
+		},
+		{
+			"a duration without its letter in a TypedStruct", policies(typed("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", "weight_update_period: '1'")), diag.Rejected, "value-type",
+			unreadableIn("client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin", "weight_update_period: message google.protobuf.Duration", "duration must end with a single 's'"),
+		},
+		{
+			"a TypedStruct that is not selected", policies(direct("round_robin.v3.RoundRobin", ""), typed("round_robin.v3.RoundRobin", "foo: 1")), diag.Accept, "", "",
+		},
+		{
+			"a boolean in quotes in a TypedStruct", policies(typed("subset.v3.Subset", "list_as_any: 'true', subset_lb_policy: "+list(direct("round_robin.v3.RoundRobin", "")))), diag.Accept, "", "",
+		},
+		{
+			"cluster_provided in a TypedStruct of subset", policies(typed("subset.v3.Subset", "subset_lb_policy: "+list(direct("cluster_provided.v3.ClusterProvided", "")))), diag.Accept, "", "",
+		},
+		{
+			"cluster_provided in a TypedStruct of override_host",
+			policies(typed("override_host.v3.OverrideHost", "override_host_sources: [{header: x}], fallback_policy: "+list(direct("cluster_provided.v3.ClusterProvided", "")))),
+			diag.Crashes, "lb-policy-cluster-provided", "Caught Segmentation fault",
+		},
+		{
+			"null as a hash policy in a TypedStruct", policies(typed("ring_hash.v3.RingHash", "consistent_hashing_lb_config: {hash_policy: [null]}")), diag.Crashes, "hash-policy-empty",
+			"panic: hash policy not set",
+		},
+		{
+			"an unknown type in a TypedStruct", policies(typed("subset.v3.Subset", "subset_lb_policy: "+list(`typed_config: {"@type": type.googleapis.com/foo.Bar}, name: x`))), diag.Rejected, "any-type-unknown",
+			"Unable to parse JSON as proto (INVALID_ARGUMENT: could not find @type 'type.googleapis.com/foo.Bar')",
+		},
+		{
+			"an unknown field in a TypedStruct inside of another policy",
+			policies(direct("override_host.v3.OverrideHost", "override_host_sources: [{header: x}], fallback_policy: "+list(typed("round_robin.v3.RoundRobin", "foo: 1")))), diag.Rejected, "unknown-field",
+			unknownIn("round_robin.v3.RoundRobin", "", "no such field: 'foo'"),
+		},
+		{
+			"a table size whose low half is a prime number", policies(typed("maglev.v3.Maglev", "table_size: 9007199254740993")), diag.Accept, "", "",
+		},
+		{
+			"a table size whose low half is no prime number", policies(direct("maglev.v3.Maglev", "table_size: 4294967300")), diag.Rejected, "maglev-table-size-not-prime",
+			"The table size of maglev must be prime number",
+		},
+		{
+			"a field in a message that has none", policies(typed("cluster_provided.v3.ClusterProvided", "x: 1")), diag.Rejected, "unknown-field",
+			unknownIn("cluster_provided.v3.ClusterProvided", "", "no such field: 'x'"),
+		},
+		{
+			"a field in an Any of a message that has none", policies(direct("cluster_provided.v3.ClusterProvided", "x: 1")), diag.Rejected, "unknown-field",
+			"Protobuf message (type envoy.config.bootstrap.v3.Bootstrap reason INVALID_ARGUMENT: " + inPolicy +
+				"[0].typed_extension_config.typed_config.<any>: message envoy.extensions.load_balancing_policies.cluster_provided.v3.ClusterProvided, near <pos>: no such field: 'x') has unknown fields",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := envoyVerdict(t, tt.cluster)
+			if got.Kind != tt.kind || got.Rule != tt.rule || !strings.HasPrefix(got.Message, tt.message) {
+				t.Errorf("verdict %+v, want %s by %s: %s", got, tt.kind, tt.rule, tt.message)
+			}
+		})
+	}
+}
+
+// envoyVerdict is Envoy's about a bootstrap with a cluster of one endpoint that has fields more.
+func envoyVerdict(t *testing.T, fields string) diag.Verdict {
+	t.Helper()
+	if !strings.Contains(fields, "type: {") && !strings.HasPrefix(fields, "type: ") {
+		fields = "type: STATIC, " + fields
+	}
+	text := "static_resources: {clusters: [{name: c, connect_timeout: 1s, " + fields +
+		", load_assignment: {cluster_name: c, endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 1.2.3.4, port_value: 80}}}}]}]}}]}\n"
+	loaded := eds.NewLoader(eds.Options{}).Load("bootstrap.yaml", []byte(text), true)
+	report := validate.Run(loaded.Resources, validate.Options{})
+	if len(report.Resources) != 1 {
+		t.Fatalf("%d resources, want 1", len(report.Resources))
+	}
+	return report.Resources[0].Verdicts[diag.Envoy]
+}
+
+func policies(configs ...string) string { return "load_balancing_policy: " + list(configs...) }
+
+// list is a LoadBalancingPolicy of extensions, given by their fields.
+func list(configs ...string) string {
+	var b strings.Builder
+	for _, c := range configs {
+		b.WriteString("{typed_extension_config: {" + c + "}}, ")
+	}
+	return "{policies: [" + b.String() + "]}"
+}
+
+// direct and typed configure a policy by its message, and by a TypedStruct.
+func direct(message, fields string) string {
+	return `name: x, typed_config: {"@type": ` + policyURL + message + ", " + fields + "}"
+}
+
+func typed(message, fields string) string {
+	return `name: x, typed_config: {"@type": type.googleapis.com/xds.type.v3.TypedStruct, type_url: ` + policyURL + message + ", value: {" + fields + "}}"
+}
+
+// unknownIn and unreadableIn are what Envoy says of the values of a TypedStruct.
+func unknownIn(message, at, cause string) string {
+	name := "envoy.extensions.load_balancing_policies." + message
+	return "Protobuf message (type " + name + " reason INVALID_ARGUMENT: invalid JSON in " + name + at + ", near <pos>: " + cause + ") has unknown fields"
+}
+
+func unreadableIn(message, at, cause string) string {
+	return "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.extensions.load_balancing_policies." + message + " @ " + at + ", near <pos>: " + cause + ")"
+}
