@@ -63,7 +63,8 @@ type Refusal struct {
 	// Unknown: the values of the policy hold something that Envoy does not know: it refuses a static cluster, and warns of
 	// one that came by CDS. Message is what both have in common.
 	Unknown bool
-	// Parse: Envoy cannot read the text because of an @type that it does not have.
+	// Parse: Envoy cannot read a text with this @type, which it does not have. It says so of the types in other messages too,
+	// and of those of policies that it does not look at: the decoder reports them all.
 	Parse bool
 }
 

@@ -75,7 +75,7 @@ func envoyList(list *clusterv3.LoadBalancingPolicy, at diag.Path, version int) (
 		extension := item.GetTypedExtensionConfig()
 		path := at.Field("policies").Index(i).Field("typed_extension_config.typed_config")
 		url := extension.GetTypedConfig().GetTypeUrl()
-		if direct := messageName(url); strings.HasPrefix(direct, policyPackage) && !envoyHas(direct, version) {
+		if direct := messageName(url); strings.HasPrefix(direct, policyPackage) && unknownTypeReason(direct, version) != "" {
 			p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-unknown", Path: path, Parse: true, Message: fmt.Sprintf(
 				"Unable to parse JSON as proto (INVALID_ARGUMENT: could not find @type '%s')", url)})
 		}

@@ -27,7 +27,7 @@ func fromStruct(values *structpb.Struct, m proto.Message, version int) (bad *dia
 	d.message(doc.Root, m)
 	for i := range d.problems {
 		switch p := &d.problems[i]; {
-		case isHard(p.Rule):
+		case isHard(p.Rule), p.Rule == "lb-policy-unknown":
 			return p
 		case bad == nil && isUnknownRule(p.Rule):
 			bad = p

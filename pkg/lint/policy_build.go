@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -36,9 +37,6 @@ func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
 			return "cluster_provided is no policy inside of another one"
 		}
 	case "lb-policy-unknown":
-		if r.Parse {
-			return "Envoy does not have this load balancing policy, so it cannot read the file"
-		}
 		return "there is no load balancing policy that Envoy has"
 	}
 	if words, ok := policyWords[r.Rule]; ok {
@@ -50,13 +48,12 @@ func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
 // byPolicy reports the refusals of the policy by Envoy (ClusterInfoImpl), and a source that the type does not have.
 func (b *build) byPolicy() {
 	p := &b.policies[diag.Envoy]
-	for i := range p.Refusals {
-		r := &p.Refusals[i]
-		first := i == 0 || p.Refusals[i-1].Thrown || p.Refusals[i-1].Late
+	refusals := slices.DeleteFunc(slices.Clone(p.Refusals), func(r eds.Refusal) bool { return r.Parse }) // reported by the decoder
+	for i := range refusals {
+		r := &refusals[i]
+		first := i == 0 || refusals[i-1].Thrown || refusals[i-1].Late
 		stage, effect := stageType, diag.Reject
 		switch {
-		case r.Parse:
-			stage = "00c-json"
 		case r.Thrown && first && (b.kind == eds.TypeStrictDNS || b.kind == eds.TypeLogicalDNS):
 			stage = stageThrown
 		case r.Late && !b.balancerBuilt(r):

@@ -98,6 +98,63 @@ func TestFoundTyped(t *testing.T) {
 			"Protobuf message (type envoy.config.bootstrap.v3.Bootstrap reason INVALID_ARGUMENT: " + inPolicy +
 				"[0].typed_extension_config.typed_config.<any>: message envoy.extensions.load_balancing_policies.cluster_provided.v3.ClusterProvided, near <pos>: no such field: 'x') has unknown fields",
 		},
+		{
+			"a message of the policies' packages that is no policy", policies(direct("common.v3.LocalityLbConfig", "")), diag.Rejected, "lb-policy-unknown",
+			"cluster: didn't find a registered load balancer factory implementation for cluster: 'c' with names from [x]",
+		},
+		{
+			"such a message beside a policy", policies(direct("subset.v3.Subset.LbSubsetSelector", ""), direct("round_robin.v3.RoundRobin", "")), diag.Accept, "", "",
+		},
+		{
+			"a message that the policies' packages do not have", policies(direct("round_robin.v3.RoundRobin", ""), direct("round_robin.v3.Foo", "")), diag.Rejected, "lb-policy-unknown",
+			noType("round_robin.v3.Foo"),
+		},
+		{
+			"a policy of gRPC inside of one that is not selected",
+			policies(direct("round_robin.v3.RoundRobin", ""), direct("override_host.v3.OverrideHost", "fallback_policy: "+list(direct("pick_first.v3.PickFirst", "")))), diag.Rejected, "lb-policy-unknown",
+			noType("pick_first.v3.PickFirst"),
+		},
+		{
+			"a policy of gRPC in an Any in an Any",
+			policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Any", `value: {"@type": `+policyURL+"pick_first.v3.PickFirst}")), diag.Rejected, "lb-policy-unknown",
+			noType("pick_first.v3.PickFirst"),
+		},
+		{
+			"a policy of gRPC in a dynamic module",
+			policies(direct("round_robin.v3.RoundRobin", ""), direct("dynamic_modules.v3.DynamicModulesLoadBalancerConfig", `lb_policy_config: {"@type": `+policyURL+"pick_first.v3.PickFirst}")),
+			diag.Rejected, "lb-policy-unknown", noType("pick_first.v3.PickFirst"),
+		},
+		{
+			"a value in an Any of Empty", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Empty", "value: {}")), diag.Rejected, "unknown-field",
+			"Protobuf message (type envoy.config.bootstrap.v3.Bootstrap reason INVALID_ARGUMENT: " + inPolicy +
+				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Empty, near <pos>: no such field: 'value') has unknown fields",
+		},
+		{
+			"a field in an Any of FieldMask", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("FieldMask", "value: 'a,b', foo: 1")), diag.Rejected, "value-type",
+			"Unable to parse JSON as proto (INVALID_ARGUMENT: " + inPolicy +
+				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.FieldMask, near <pos>: fields in a well-known-typed Any must be @type or value)",
+		},
+		{
+			"a time that is too short", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Timestamp", "value: x")), diag.Rejected, "value-type",
+			"Unable to parse JSON as proto (INVALID_ARGUMENT: " + inPolicy +
+				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Timestamp, near <pos>: timestamp string too short)",
+		},
+		{
+			"a time with odd digits", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Timestamp", "value: '20200-1-2T3:4:5.00Z'")), diag.Rejected, "value-type",
+			"Unable to parse JSON as proto (INVALID_ARGUMENT: " + inPolicy +
+				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Timestamp, near <pos>: timestamp string too short)",
+		},
+		{
+			"a time with one digit where two are usual", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Timestamp", "value: '2020-1-2T3:4:5.000000Z'")), diag.Accept, "", "",
+		},
+		{
+			"null in an Any of Duration", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Duration", "value: null")), diag.Accept, "", "",
+		},
+		{
+			"an integer that is too large for its field", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Int64Value", "value: '9223372036854775808'")), diag.Rejected, "value-type",
+			"Unable to parse JSON as proto (INVALID_ARGUMENT: " + inPolicy +
+				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Int64Value, near <pos>: JSON number out of range for int)",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,6 +201,14 @@ func direct(message, fields string) string {
 
 func typed(message, fields string) string {
 	return `name: x, typed_config: {"@type": type.googleapis.com/xds.type.v3.TypedStruct, type_url: ` + policyURL + message + ", value: {" + fields + "}}"
+}
+
+func wellKnown(message, fields string) string {
+	return `name: x, typed_config: {"@type": type.googleapis.com/google.protobuf.` + message + ", " + fields + "}"
+}
+
+func noType(message string) string {
+	return "Unable to parse JSON as proto (INVALID_ARGUMENT: could not find @type '" + policyURL + message + "')"
 }
 
 // unknownIn and unreadableIn are what Envoy says of the values of a TypedStruct.
