@@ -93,7 +93,7 @@ func (r *reader) decodeAssignment(n document.Node, p placement, firstWins bool) 
 
 	d := r.newDecoder(p.where)
 	d.firstWins = firstWins
-	d.typed = true
+	d.typed = p.cluster == nil || p.shape == ShapeConfigDump // a load_assignment is no Any
 	d.message(n, res.Original)
 	res.Problems = append(res.Problems, d.problems...)
 	res.Unreadable = d.hard || hasHard(p.problems) || hasHard(r.around)

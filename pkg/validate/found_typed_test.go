@@ -155,6 +155,16 @@ func TestFoundTyped(t *testing.T) {
 			"Unable to parse JSON as proto (INVALID_ARGUMENT: " + inPolicy +
 				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Int64Value, near <pos>: JSON number out of range for int)",
 		},
+		{
+			"a type in a cluster of a bootstrap", `"@type": type.googleapis.com/envoy.config.cluster.v3.Cluster`, diag.Rejected, "unknown-field",
+			"Protobuf message (type envoy.config.bootstrap.v3.Bootstrap reason INVALID_ARGUMENT: " + inCluster +
+				": message envoy.config.cluster.v3.Cluster, near <pos>: no such field: '@type') has unknown fields",
+		},
+		{
+			"null for a type in a load_assignment", `load_assignment: {"@type": null, cluster_name: c}`, diag.Rejected, "unknown-field",
+			"Protobuf message (type envoy.config.bootstrap.v3.Bootstrap reason INVALID_ARGUMENT: " + inCluster +
+				".load_assignment: message envoy.config.endpoint.v3.ClusterLoadAssignment, near <pos>: no such field: '@type') has unknown fields",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -173,8 +183,10 @@ func envoyVerdict(t *testing.T, fields string) diag.Verdict {
 	if !strings.Contains(fields, "type: {") && !strings.HasPrefix(fields, "type: ") {
 		fields = "type: STATIC, " + fields
 	}
-	text := "static_resources: {clusters: [{name: c, connect_timeout: 1s, " + fields +
-		", load_assignment: {cluster_name: c, endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 1.2.3.4, port_value: 80}}}}]}]}}]}\n"
+	if !strings.Contains(fields, "load_assignment: {") {
+		fields += ", load_assignment: {cluster_name: c, endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 1.2.3.4, port_value: 80}}}}]}]}"
+	}
+	text := "static_resources: {clusters: [{name: c, connect_timeout: 1s, " + fields + "}]}\n"
 	loaded := eds.NewLoader(eds.Options{}).Load("bootstrap.yaml", []byte(text), true)
 	report := validate.Run(loaded.Resources, validate.Options{})
 	if len(report.Resources) != 1 {
