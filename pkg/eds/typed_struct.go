@@ -100,9 +100,14 @@ func (p *PolicyConfig) complain(bad *diag.Problem) {
 	if bad == nil {
 		return
 	}
-	r := Refusal{Rule: bad.Rule, Path: p.Path.Field("value").Join(bad.Path), Thrown: true, Unknown: isUnknownRule(bad.Rule), Message: bad.Envoy.Message, Words: bad.Message}
+	r := valuesRefusal(bad, p.Path.Field("value"))
 	if !r.Unknown {
 		p.Refusals = nil
 	}
 	p.Refusals = append([]Refusal{r}, p.Refusals...)
+}
+
+// valuesRefusal is the refusal for what fromStruct says of values at a path.
+func valuesRefusal(bad *diag.Problem, at diag.Path) Refusal {
+	return Refusal{Rule: bad.Rule, Path: at.Join(bad.Path), Thrown: true, Unknown: isUnknownRule(bad.Rule), Message: bad.Envoy.Message, Words: bad.Message}
 }

@@ -25,6 +25,7 @@ var clusterBuildRules = []string{
 // load balancer is built after the hosts, and the subscription after the drop_overloads.
 const (
 	stageHostname  = "10-a-hostname"    // cluster_factory_impl.cc, ClusterFactoryImplBase::create
+	stageConfig    = "10-a-z-config"    // cluster_factory_impl.h, ConfigurableClusterFactoryBase::createClusterImpl
 	stageThrown    = "10-b-thrown"      // ClusterInfoImpl, exceptions; they matter for the DNS types only
 	stageType      = "10-cluster"       // cluster_factory_impl.cc, the type's factory, then upstream_impl.cc, ClusterInfoImpl
 	stageSource    = "11-source"        // after 11-policy: the subscription of an EDS cluster (eds.cc, the constructor)

@@ -71,6 +71,7 @@ func (b *build) byPolicy() {
 		}
 		b.envoyEffect(effect, stage, r.Rule, r.Path, refusalWords(r, hashOf(p)), r.Message)
 	}
+	b.failureRate()
 	if b.m.GetEdsClusterConfig() != nil && !b.typeIsEDS() {
 		b.envoy(stageType, "eds-cluster-without-config", inCluster("eds_cluster_config"), "only a cluster of type EDS may have an eds_cluster_config",
 			"eds_cluster_config set in a non-EDS cluster")

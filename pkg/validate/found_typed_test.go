@@ -165,6 +165,66 @@ func TestFoundTyped(t *testing.T) {
 			"Protobuf message (type envoy.config.bootstrap.v3.Bootstrap reason INVALID_ARGUMENT: " + inCluster +
 				".load_assignment: message envoy.config.endpoint.v3.ClusterLoadAssignment, near <pos>: no such field: '@type') has unknown fields",
 		},
+		{
+			"a cluster_type with a message that configures none", clusterType("envoy.cluster.static", "google.protobuf.Empty", ""), diag.Rejected, "cluster-type-unknown",
+			"Didn't find a registered cluster factory implementation for type: 'google.protobuf.Empty'",
+		},
+		{
+			"a cluster_type with a TypedStruct", clusterType("envoy.cluster.dns", "xds.type.v3.TypedStruct", "type_url: type.googleapis.com/"+dnsMessage), diag.Rejected, "cluster-type-unknown",
+			"Didn't find a registered cluster factory implementation for type: 'xds.type.v3.TypedStruct'",
+		},
+		{
+			"a cluster_type with an empty Any", "cluster_type: {name: envoy.cluster.static, typed_config: {}}", diag.Rejected, "cluster-type-unknown",
+			"Didn't find a registered cluster factory implementation for type: ''",
+		},
+		{
+			"a cluster_type with a Struct and no such name", clusterType("x", "google.protobuf.Struct", ""), diag.Rejected, "cluster-type-unknown",
+			"Didn't find a registered cluster factory implementation for name: 'x'",
+		},
+		{
+			"an aggregate cluster with a Struct", clusterType("envoy.clusters.aggregate", "google.protobuf.Struct", "value: {clusters: [x]}") + ", lb_policy: CLUSTER_PROVIDED", diag.Accept, "", "",
+		},
+		{
+			"an aggregate cluster with a Struct with something else", clusterType("envoy.clusters.aggregate", "google.protobuf.Struct", "value: {foo: 1}") + ", lb_policy: CLUSTER_PROVIDED",
+			diag.Rejected, "unknown-field",
+			"Protobuf message (type envoy.extensions.clusters.aggregate.v3.ClusterConfig reason INVALID_ARGUMENT: " +
+				"invalid JSON in envoy.extensions.clusters.aggregate.v3.ClusterConfig, near <pos>: no such field: 'foo') has unknown fields",
+		},
+		{
+			"a Redis cluster with a policy of its own", "cluster_type: {name: envoy.clusters.redis}, lb_policy: MAGLEV", diag.Accept, "", "",
+		},
+		{
+			"a Redis cluster with cluster_provided beside another lb_policy", "cluster_type: {name: envoy.clusters.redis}, " + policies(direct("cluster_provided.v3.ClusterProvided", "")),
+			diag.Rejected, "lb-policy-cluster-provided", "cluster manager: cluster provided LB specified but cluster 'c' did not provide one.",
+		},
+		{
+			"a Redis cluster by another name", clusterType("x", "envoy.extensions.clusters.redis.v3.RedisClusterConfig", ""), diag.Rejected, "cluster-constraint",
+			"Redis cluster can only created with redis cluster type.",
+		},
+		{
+			"a refresh rate that is too short", clusterType("x", dnsMessage, "dns_refresh_rate: 0.001s"), diag.Rejected, "cluster-constraint",
+			"Proto constraint validation failed (DnsClusterValidationError.DnsRefreshRate: value must be greater than 1ms)",
+		},
+		{
+			"a least refresh rate that is too short, before the policy", clusterType("x", dnsMessage, "dns_min_refresh_rate: 0s") + ", " + policies(typed("round_robin.v3.RoundRobin", "foo: 1")),
+			diag.Rejected, "cluster-constraint", "Proto constraint validation failed (DnsClusterValidationError.DnsMinRefreshRate: value must be greater than or equal to 1s)",
+		},
+		{
+			"a refresh rate without its interval", clusterType("x", dnsMessage, "dns_failure_refresh_rate: {}"), diag.Rejected, "cluster-constraint",
+			"Proto constraint validation failed (DnsClusterValidationError.DnsFailureRefreshRate: embedded message failed validation | caused by RefreshRateValidationError.BaseInterval: value is required)",
+		},
+		{
+			"a negative duration counts before constraints", clusterType("x", dnsMessage, "dns_refresh_rate: 0s, dns_min_refresh_rate: -1s"), diag.Rejected, "duration-invalid",
+			"Invalid duration: Expected positive duration: <dump>",
+		},
+		{
+			"intervals in the wrong order", clusterType("x", dnsMessage, "dns_failure_refresh_rate: {base_interval: 2s, max_interval: 1s}"), diag.Rejected, "cluster-constraint",
+			"dns_failure_refresh_rate must have max_interval greater than or equal to the base_interval",
+		},
+		{
+			"intervals in the wrong order in a cluster of DNS", "type: STRICT_DNS, dns_failure_refresh_rate: {base_interval: 2s, max_interval: 1s}", diag.Rejected, "cluster-constraint",
+			"dns_failure_refresh_rate must have max_interval greater than or equal to the base_interval",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +240,7 @@ func TestFoundTyped(t *testing.T) {
 // envoyVerdict is Envoy's about a bootstrap with a cluster of one endpoint that has fields more.
 func envoyVerdict(t *testing.T, fields string) diag.Verdict {
 	t.Helper()
-	if !strings.Contains(fields, "type: {") && !strings.HasPrefix(fields, "type: ") {
+	if !strings.Contains(fields, "cluster_type: {") && !strings.HasPrefix(fields, "type: ") {
 		fields = "type: STATIC, " + fields
 	}
 	if !strings.Contains(fields, "load_assignment: {") {
@@ -221,6 +281,12 @@ func wellKnown(message, fields string) string {
 
 func noType(message string) string {
 	return "Unable to parse JSON as proto (INVALID_ARGUMENT: could not find @type '" + policyURL + message + "')"
+}
+
+const dnsMessage = "envoy.extensions.clusters.dns.v3.DnsCluster"
+
+func clusterType(name, message, fields string) string {
+	return "cluster_type: {name: " + name + `, typed_config: {"@type": type.googleapis.com/` + message + ", " + fields + "}}"
 }
 
 // unknownIn and unreadableIn are what Envoy says of the values of a TypedStruct.
