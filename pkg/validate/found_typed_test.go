@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,7 +141,7 @@ func TestFoundTyped(t *testing.T) {
 				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Timestamp, near <pos>: timestamp string too short)",
 		},
 		{
-			"a time with odd digits", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Timestamp", "value: '20200-1-2T3:4:5.00Z'")), diag.Rejected, "value-type",
+			"a time whose digits do not make up for its length", policies(direct("round_robin.v3.RoundRobin", ""), wellKnown("Timestamp", "value: '20200-1-2T3:4:5.00Z'")), diag.Rejected, "value-type",
 			"Unable to parse JSON as proto (INVALID_ARGUMENT: " + inPolicy +
 				"[1].typed_extension_config.typed_config.<any>: message google.protobuf.Timestamp, near <pos>: timestamp string too short)",
 		},
@@ -297,4 +298,37 @@ func unknownIn(message, at, cause string) string {
 
 func unreadableIn(message, at, cause string) string {
 	return "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.extensions.load_balancing_policies." + message + " @ " + at + ", near <pos>: " + cause + ")"
+}
+
+// TestFoundTypedByCDS: what is unknown in a TypedStruct refuses a cluster that came by CDS only where Envoy is told to.
+func TestFoundTypedByCDS(t *testing.T) {
+	t.Parallel()
+	text := "resources:\n- \"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster\n  name: c\n  type: STATIC\n  connect_timeout: 1s\n" +
+		"  load_assignment: {cluster_name: c}\n  " + policies(typed("round_robin.v3.RoundRobin", "foo: 1")) + "\n"
+	for flag, want := range map[string]diag.VerdictKind{"default": diag.Accept, "ignore": diag.Accept, "strict": diag.Rejected} {
+		loaded := eds.NewLoader(eds.Options{}).Load("cds.yaml", []byte(text), true)
+		report := validate.Run(loaded.Resources, validate.Options{UnknownFields: flag})
+		if got := report.Resources[0].Verdicts[diag.Envoy]; got.Kind != want {
+			t.Errorf("%s: verdict %+v, want %s", flag, got, want)
+		}
+		found := slices.ContainsFunc(report.Findings, func(f diag.Finding) bool { return f.Rule == "unknown-field" })
+		if !found {
+			t.Errorf("%s: findings %+v", flag, report.Findings)
+		}
+	}
+}
+
+// TestFoundTypedVersions: a policy is known from the version on that brought it, wherever it stands.
+func TestFoundTypedVersions(t *testing.T) {
+	t.Parallel()
+	nested := direct("subset.v3.Subset", "subset_lb_policy: "+list(direct("wrr_locality.v3.WrrLocality", "")))
+	text := "static_resources: {clusters: [{name: c, type: STATIC, connect_timeout: 1s, load_assignment: {cluster_name: c}, " +
+		policies(direct("round_robin.v3.RoundRobin", ""), nested) + "}]}\n"
+	for version, want := range map[int]diag.VerdictKind{36: diag.Rejected, 37: diag.Accept} {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: version}).Load("bootstrap.yaml", []byte(text), true)
+		report := validate.Run(loaded.Resources, validate.Options{EnvoyVersion: version})
+		if got := report.Resources[0].Verdicts[diag.Envoy]; got.Kind != want {
+			t.Errorf("Envoy 1.%d: verdict %+v, want %s", version, got, want)
+		}
+	}
 }
