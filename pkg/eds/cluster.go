@@ -24,7 +24,7 @@ func (r *reader) cluster(n document.Node, p placement) {
 func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document.Node) {
 	c := &Cluster{File: r.name, Message: &clusterv3.Cluster{}, Index: p.index, Node: n}
 	d := r.newDecoder(p.where)
-	d.typed = true
+	d.typed = p.shape != ShapeBootstrap // whose clusters are no Any
 	d.skip = "load_assignment"
 	d.message(n, c.Message)
 	for _, problem := range d.problems {
@@ -169,7 +169,7 @@ func (r *reader) bootstrapKeys(root document.Node) {
 	w := wire{root: bootstrapMessage}
 	for k := root.First(); k.IsValid(); k = k.Next().Next() {
 		text, ok := keyText(k)
-		if !ok || k.ResolvedTag() == ignoreTag || text == "@type" || slices.ContainsFunc(bootstrapFields, func(f string) bool { return sameField(text, f) }) {
+		if !ok || k.ResolvedTag() == ignoreTag || slices.ContainsFunc(bootstrapFields, func(f string) bool { return sameField(text, f) }) {
 			continue
 		}
 		p := diag.Problem{

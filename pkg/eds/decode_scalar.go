@@ -169,6 +169,9 @@ type number struct {
 	neg bool
 }
 
+// fitsInt64: a larger number is read in floating point, and found to be too large there.
+func (n number) fitsInt64() bool { return n.abs <= math.MaxInt64 || n.neg && n.abs == 1<<63 }
+
 var errNoNumber = errors.New("no number")
 
 // atoi is absl::SimpleAtoi without its leniency towards blanks: an optional sign and decimal digits.
@@ -219,7 +222,7 @@ func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
 		return number{}, false
 	}
 	n, err := atoi(v.text)
-	if err == nil && (!unsigned || !n.neg) {
+	if err == nil && (unsigned && !n.neg || !unsigned && n.fitsInt64()) {
 		d.unusualNumber(v, n)
 		return n, true
 	}

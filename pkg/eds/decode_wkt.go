@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -35,15 +34,16 @@ func (d *decoder) anyForm(v value, wkt wellKnown, md protoreflect.MessageDescrip
 		return
 	}
 	if v.kind == jsonObject { // the plain form, which strict readers refuse for these types
-		if wkt != wktOther {
-			p := d.problem(v.node, "json-lenient", "%s is written as a message: Envoy reads it, other proto JSON readers do not", d.fieldName())
-			if wkt == wktWrapper {
-				p.Hint = d.wrapperHint(v)
-			}
-			d.add(p)
+		p := d.problem(v.node, "json-lenient", "%s is written as a message: Envoy reads it, other proto JSON readers do not", d.fieldName())
+		if wkt == wktWrapper {
+			p.Hint = d.wrapperHint(v)
 		}
+		d.add(p)
 		d.object(v, md)
 		return
+	}
+	if v.kind == jsonNull && wkt != wktFieldMask {
+		return // the "value" in an Any; elsewhere null does not come here
 	}
 	switch wkt {
 	case wktWrapper:
@@ -56,8 +56,8 @@ func (d *decoder) anyForm(v value, wkt wellKnown, md protoreflect.MessageDescrip
 		d.timestamp(v, md)
 	case wktList:
 		d.listMessage(v, md)
-	default:
-		d.unexpected(v, "{")
+	case wktFieldMask:
+		d.fieldMask(v, md)
 	}
 }
 
@@ -144,19 +144,6 @@ func parseDuration(s string) (secs int64, nanos int32, cause string) {
 	return secs, nanos, ""
 }
 
-func (d *decoder) timestamp(v value, md protoreflect.MessageDescriptor) {
-	s, ok := d.stringValue(v)
-	if !ok {
-		return
-	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		d.typeError(v.node, fmt.Sprintf("%s must be a time like \"2020-01-02T03:04:05Z\", not %q", d.fieldName(), s), "bad timestamp")
-		return
-	}
-	d.secondsAndNanos(md, t.Unix(), int32(t.Nanosecond())) //nolint:gosec // below 1e9
-}
-
 // step reads through one of the steps that protobuf puts into its paths for a Struct, a list or an Any.
 func (d *decoder) step(name, typ string, read func()) {
 	d.frames = append(d.frames, frame{name: name, typ: "message " + typ, index: -1})
@@ -230,9 +217,6 @@ func typeURL(n document.Node) (url string, at document.Node, ok bool) {
 
 // anyMessage writes an Any: its value where the type is one that edsctl models, the type alone otherwise.
 func (d *decoder) anyMessage(v value) {
-	if v.kind == jsonNull {
-		return
-	}
 	if v.kind != jsonObject {
 		d.unexpected(v, "{")
 		return
@@ -309,12 +293,18 @@ func (d *decoder) checkTypeURL(url string, at document.Node) bool {
 		d.hardProblem(p)
 		return false
 	}
-	if reason := unknownTypeReason(url[slash+1:]); reason != "" {
+	name := url[slash+1:]
+	if reason := unknownTypeReason(name, d.version); reason != "" {
 		p := d.problem(at, "any-type-unknown", "%s: Envoy cannot read the whole file", reason)
-		if isOldAssignment(url[slash+1:]) {
+		p.Envoy = diag.Override{Stage: "00c-json", Message: d.parseText(fmt.Sprintf("could not find @type '%s'", url))}
+		switch {
+		case strings.HasPrefix(name, policyPackage): // gRPC may have it
+			p.Rule, p.Message = "lb-policy-unknown", reason+", so it cannot read the file"
+			d.add(p)
+			return true
+		case isOldAssignment(name):
 			p.Rule = "v2-type"
 		}
-		p.Envoy = diag.Override{Stage: "00c-json", Message: d.parseText(fmt.Sprintf("could not find @type '%s'", url))}
 		d.hardProblem(p)
 	}
 	return true

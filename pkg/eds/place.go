@@ -2,6 +2,7 @@ package eds
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -92,7 +93,7 @@ func (r *reader) decodeAssignment(n document.Node, p placement, firstWins bool) 
 
 	d := r.newDecoder(p.where)
 	d.firstWins = firstWins
-	d.typed = true
+	d.typed = p.cluster == nil || p.shape == ShapeConfigDump // a load_assignment is no Any
 	d.message(n, res.Original)
 	res.Problems = append(res.Problems, d.problems...)
 	res.Unreadable = d.hard || hasHard(p.problems) || hasHard(r.around)
@@ -135,11 +136,13 @@ func dropZeroWeights(res *Resource) {
 
 // hasHard tells whether one of the problems makes the text unreadable.
 func hasHard(ps []diag.Problem) bool {
-	for _, p := range ps {
-		switch p.Rule {
-		case "value-type", "yaml-scalar-type", "yaml-document", "oneof-set-twice", "any-type-missing", "any-type-unknown", "nesting-too-deep", "syntax":
-			return true
-		}
+	return slices.ContainsFunc(ps, func(p diag.Problem) bool { return isHard(p.Rule) })
+}
+
+func isHard(rule string) bool {
+	switch rule {
+	case "value-type", "yaml-scalar-type", "yaml-document", "oneof-set-twice", "any-type-missing", "any-type-unknown", "nesting-too-deep", "syntax":
+		return true
 	}
 	return false
 }

@@ -52,6 +52,7 @@ type Refusal struct {
 	Rule    string // id of the registry
 	Path    diag.Path
 	Message string // what the client says; a printed message in it is <dump>
+	Words   string // what users are told; empty where the rule says it
 	// Late: Envoy finds it when it builds the load balancer, after the hosts (cluster_manager_impl.cc, loadCluster).
 	Late bool
 	// Thrown: Envoy raises it as an exception, which leaves the constructor of a cluster at once; an error is looked at
@@ -59,7 +60,11 @@ type Refusal struct {
 	Thrown bool
 	// Crash: the process dies.
 	Crash bool
-	// Parse: Envoy cannot read the text because of an @type that it does not have.
+	// Unknown: the values of the policy hold something that Envoy does not know: it refuses a static cluster, and warns of
+	// one that came by CDS. Message is what both have in common.
+	Unknown bool
+	// Parse: Envoy cannot read a text with this @type, which it does not have. It says so of the types in other messages too,
+	// and of those of policies that it does not look at: the decoder reports them all.
 	Parse bool
 }
 

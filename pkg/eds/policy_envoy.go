@@ -75,20 +75,21 @@ func envoyList(list *clusterv3.LoadBalancingPolicy, at diag.Path, version int) (
 		extension := item.GetTypedExtensionConfig()
 		path := at.Field("policies").Index(i).Field("typed_extension_config.typed_config")
 		url := extension.GetTypedConfig().GetTypeUrl()
-		if direct := messageName(url); strings.HasPrefix(direct, policyPackage) && !envoyHas(direct, version) {
+		if direct := messageName(url); strings.HasPrefix(direct, policyPackage) && unknownTypeReason(direct, version) != "" {
 			p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-unknown", Path: path, Parse: true, Message: fmt.Sprintf(
 				"Unable to parse JSON as proto (INVALID_ARGUMENT: could not find @type '%s')", url)})
 		}
-		name, message := policyConfig(extension.GetTypedConfig())
 		if p.Name != "" {
 			continue
 		}
+		name, message, bad := policyConfig(extension.GetTypedConfig(), version)
 		if !envoyHas(name, version) {
 			missing = append(missing, extension.GetName())
 			continue
 		}
 		q := PolicyConfig{Name: policyTypes[name].name, FromExtension: true, Path: path, ConfigPath: path}
 		q.readExtension(message, version)
+		q.complain(bad)
 		q.Refusals = append(p.Refusals, q.Refusals...)
 		p = q
 	}
@@ -188,7 +189,7 @@ func (p *PolicyConfig) checkTable() {
 	switch {
 	case size == 1:
 		p.Refusals = append(p.Refusals, Refusal{Rule: "maglev-table-size-one", Path: at, Late: true, Crash: true, Message: "Caught Floating point exception"})
-	case !isPrime(size):
+	case uint32(size) != 1 && !isPrime(uint64(uint32(size))): //nolint:gosec // isPrime takes an uint32_t, so only the low half is looked at
 		p.Refusals = append(p.Refusals, Refusal{Rule: "maglev-table-size-not-prime", Path: at, Late: true, Message: "The table size of maglev must be prime number"})
 	}
 }

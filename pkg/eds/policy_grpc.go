@@ -133,12 +133,12 @@ func grpcExtension(config *anypb.Any, at diag.Path, depth int) (PolicyConfig, *R
 	if url == config.GetTypeUrl() {
 		return PolicyConfig{}, nil, false
 	}
-	inner, message := policyConfig(config)
-	p := PolicyConfig{Name: policyTypes[inner].name, FromExtension: true, Path: at, ConfigPath: at}
 	if strings.HasSuffix(url, ".TypedStruct") {
 		p, ok := grpcCustomPolicy(config, at)
 		return p, nil, ok
 	}
+	inner, message, _ := policyConfig(config, NewestEnvoy)
+	p := PolicyConfig{Name: policyTypes[inner].name, FromExtension: true, Path: at, ConfigPath: at}
 	switch c := message.(type) {
 	case *wrrlocalityv3.WrrLocality:
 		child, cause := grpcList(c.GetEndpointPickingPolicy(), at.Field("endpoint_picking_policy"), depth+1)

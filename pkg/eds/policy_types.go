@@ -6,6 +6,8 @@ import (
 	udpav1 "github.com/cncf/xds/go/udpa/type/v1"
 	xdsv3 "github.com/cncf/xds/go/xds/type/v3"
 	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
+	clusterprovidedv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/cluster_provided/v3"
+	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/dynamic_modules/v3"
 	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
 	loadawarev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/load_aware_locality/v3"
 	maglevv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/maglev/v3"
@@ -16,10 +18,11 @@ import (
 	roundrobinv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/round_robin/v3"
 	subsetv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/subset/v3"
 	wrrlocalityv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/wrr_locality/v3"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/edsctl/edsctl/pkg/diag"
 )
 
 // policyType is a message that configures a policy.
@@ -45,10 +48,10 @@ var policyTypes = map[string]policyType{
 	policyPackage + "client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin": {
 		"client_side_weighted_round_robin", func() proto.Message { return &wrrv3.ClientSideWeightedRoundRobin{} }, always},
 	policyPackage + "override_host.v3.OverrideHost":                       {"override_host", func() proto.Message { return &overridehostv3.OverrideHost{} }, always},
-	policyPackage + "cluster_provided.v3.ClusterProvided":                 {"cluster_provided", nil, always},
+	policyPackage + "cluster_provided.v3.ClusterProvided":                 {"cluster_provided", func() proto.Message { return &clusterprovidedv3.ClusterProvided{} }, always},
 	policyPackage + "wrr_locality.v3.WrrLocality":                         {"wrr_locality", func() proto.Message { return &wrrlocalityv3.WrrLocality{} }, 37},
 	policyPackage + "load_aware_locality.v3.LoadAwareLocality":            {"load_aware_locality", func() proto.Message { return &loadawarev3.LoadAwareLocality{} }, 39},
-	policyPackage + "dynamic_modules.v3.DynamicModulesLoadBalancerConfig": {"dynamic_modules", nil, always},
+	policyPackage + "dynamic_modules.v3.DynamicModulesLoadBalancerConfig": {"dynamic_modules", func() proto.Message { return &dynamicmodulesv3.DynamicModulesLoadBalancerConfig{} }, always},
 	policyPackage + "pick_first.v3.PickFirst":                             {"pick_first", func() proto.Message { return &pickfirstv3.PickFirst{} }, 0},
 	policyPackage + "random_subsetting.v3.RandomSubsetting":               {"random_subsetting", nil, 0},
 }
@@ -56,36 +59,43 @@ var policyTypes = map[string]policyType{
 // messageName is the part of a type URL after the last slash.
 func messageName(url string) string { return url[strings.LastIndexByte(url, '/')+1:] }
 
-// policyConfig unpacks the typed_config of a policy. A TypedStruct stands for the message that it names; its values are
-// then read as JSON. inner is that message's name; message is nil when edsctl reads nothing in it.
-func policyConfig(config *anypb.Any) (inner string, message proto.Message) {
+// policyConfig unpacks the typed_config of a policy. A TypedStruct stands for the message that it names. inner is that
+// message's name; message is nil when it is none of a policy. bad is what Envoy complains of in the values of a TypedStruct.
+func policyConfig(config *anypb.Any, version int) (inner string, message proto.Message, bad *diag.Problem) {
 	inner = messageName(config.GetTypeUrl())
-	var values *structpb.Struct
-	switch inner {
-	case "xds.type.v3.TypedStruct":
-		var s xdsv3.TypedStruct
-		_ = proto.Unmarshal(config.GetValue(), &s) // what cannot be read stays empty
-		inner, values = messageName(s.GetTypeUrl()), s.GetValue()
-	case "udpa.type.v1.TypedStruct":
-		var s udpav1.TypedStruct
-		_ = proto.Unmarshal(config.GetValue(), &s)
-		inner, values = messageName(s.GetTypeUrl()), s.GetValue()
-	default:
-		t := policyTypes[inner]
-		if t.empty == nil {
-			return inner, nil
-		}
-		message = t.empty()
-		_ = proto.Unmarshal(config.GetValue(), message)
-		return inner, message
+	values, isStruct := typedStruct(config)
+	if isStruct {
+		inner = messageName(values.GetTypeUrl())
 	}
-	t := policyTypes[inner]
-	if t.empty == nil {
-		return inner, nil
+	t, known := policyTypes[inner]
+	if !known || t.empty == nil {
+		return inner, nil, nil
 	}
 	message = t.empty()
-	if text, err := values.MarshalJSON(); err == nil {
-		_ = protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}.Unmarshal(text, message)
+	if !isStruct {
+		_ = proto.Unmarshal(config.GetValue(), message) // what cannot be read stays empty
+		return inner, message, nil
 	}
-	return inner, message
+	return inner, message, fromStruct(values.GetValue(), message, version)
+}
+
+// structMessage is a TypedStruct of either package.
+type structMessage interface {
+	GetTypeUrl() string
+	GetValue() *structpb.Struct
+}
+
+// typedStruct unpacks a TypedStruct; what cannot be read stays empty.
+func typedStruct(config *anypb.Any) (s structMessage, ok bool) {
+	switch messageName(config.GetTypeUrl()) {
+	case "xds.type.v3.TypedStruct":
+		var m xdsv3.TypedStruct
+		_ = proto.Unmarshal(config.GetValue(), &m)
+		return &m, true
+	case "udpa.type.v1.TypedStruct":
+		var m udpav1.TypedStruct
+		_ = proto.Unmarshal(config.GetValue(), &m)
+		return &m, true
+	}
+	return nil, false
 }

@@ -19,7 +19,7 @@ const (
 	wktDuration
 	wktTimestamp
 	wktWrapper
-	wktOther // Timestamp's siblings that have no special form here (Empty, FieldMask)
+	wktFieldMask
 )
 
 func classify(name protoreflect.FullName) wellKnown {
@@ -41,8 +41,10 @@ func classify(name protoreflect.FullName) wellKnown {
 		return wktTimestamp
 	case "DoubleValue", "FloatValue", "Int64Value", "UInt64Value", "Int32Value", "UInt32Value", "BoolValue", "StringValue", "BytesValue":
 		return wktWrapper
+	case "FieldMask":
+		return wktFieldMask
 	}
-	return wktOther
+	return notWellKnown // Empty, and the descriptors of types
 }
 
 // newFields are the fields that not all known versions of Envoy have, with the first minor version that does

@@ -15,10 +15,13 @@ var officialPackages = []string{"envoy", "google", "xds", "udpa", "opentelemetry
 // wholePackages are the packages all of whose messages edsctl links, so that a name absent from them does not exist.
 var wholePackages = []string{"envoy.config.endpoint.v3", "envoy.config.cluster.v3", "envoy.config.core.v3", "envoy.service.discovery.v3"}
 
+// policySince are the packages of policies that not every Envoy has, with the first minor version that does; 0: none.
+var policySince = map[string]int{"wrr_locality.v3": 37, "load_aware_locality.v3": 39, "pick_first.v3": 0}
+
 var v2Package = pattern(`^envoy\..*\.?v2(alpha\d*)?(\.|$)`)
 
 // unknownTypeReason says why Envoy certainly has no message of this name; it is empty when that is not certain.
-func unknownTypeReason(name string) string {
+func unknownTypeReason(name string, version int) string {
 	first, _, _ := strings.Cut(name, ".")
 	pkg := packageOf(name)
 	switch {
@@ -29,11 +32,21 @@ func unknownTypeReason(name string) string {
 	case !slices.Contains(officialPackages, first) && !strings.HasPrefix(name, "io.prometheus."):
 		return fmt.Sprintf("type %q is none that Envoy has", name)
 	case slices.Contains(wholePackages, pkg):
-		if _, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name)); err != nil {
+		if !isLinked(name) {
 			return fmt.Sprintf("type %q does not exist", name)
+		}
+	case strings.HasPrefix(name, policyPackage):
+		since, some := policySince[strings.TrimPrefix(pkg, policyPackage)]
+		if some && (since == 0 || version < since) || !isLinked(name) { // all that Envoy has are
+			return "Envoy does not have this load balancing policy"
 		}
 	}
 	return ""
+}
+
+func isLinked(name string) bool {
+	_, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
+	return err == nil
 }
 
 // packageOf is the name up to the first part that begins with a capital letter.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
 )
@@ -11,7 +13,7 @@ import (
 // providers are the cluster types that bring a load balancer of their own.
 var providers = []string{
 	eds.TypeOriginalDst, eds.TypeAggregate, "envoy.clusters.composite", "envoy.clusters.dynamic_forward_proxy", "envoy.clusters.dynamic_modules",
-	"envoy.clusters.mcp_multicluster", "envoy.clusters.redis", "envoy.clusters.reverse_connection",
+	"envoy.clusters.mcp_multicluster", "envoy.clusters.reverse_connection",
 }
 
 // byManager checks what the cluster manager does when a cluster has been made (cluster_manager_impl.cc, loadCluster).
@@ -52,7 +54,7 @@ func (b *build) provided() {
 	if _, known := eds.ClusterFactory(b.m); !known || policy.Name == "" {
 		return
 	}
-	provides := slices.Contains(providers, b.kind)
+	provides := slices.Contains(providers, b.kind) || b.kind == typeRedis && b.m.GetLbPolicy() == clusterv3.Cluster_CLUSTER_PROVIDED // redis_cluster.cc
 	wants := policy.Name == "cluster_provided"
 	at := policy.Path
 	if !policy.FromExtension {

@@ -24,16 +24,17 @@ var clusterBuildRules = []string{
 // The places in the order of Envoy. The registry has the first for all of these rules; they are finer here because the
 // load balancer is built after the hosts, and the subscription after the drop_overloads.
 const (
-	stageHostname  = "10-a-hostname"  // cluster_factory_impl.cc, ClusterFactoryImplBase::create
-	stageResolvers = "10-a-resolvers" // the same, selectDnsResolver
-	stageThrown    = "10-b-thrown"    // ClusterInfoImpl, exceptions; they matter for the DNS types only
-	stageSocket    = "10-c-0-socket"
-	stageProtocols = "10-c-1-protocols"
-	stageHTTP      = "10-c-a-http" // ClusterInfoImpl, in its order
-	stageBreakers  = "10-c-b-breakers"
-	stageBind      = "10-c-c-bind"
-	stageRequests  = "10-c-d-requests"
-	stageRefresh   = "10-cc-refresh"    // strict_dns_cluster.cc, logical_dns_cluster.cc
+	stageHostname  = "10-a-hostname"    // cluster_factory_impl.cc, ClusterFactoryImplBase::create
+	stageResolvers = "10-a-resolvers"   // the same, selectDnsResolver
+	stageConfig    = "10-a-z-config"    // cluster_factory_impl.h, ConfigurableClusterFactoryBase::createClusterImpl
+	stageSocket    = "10-b-a-socket"    // upstream_impl.cc, ClusterInfoImpl and what is read for it, in this order
+	stageProtocols = "10-b-b-protocols" // the same
+	stageHTTP      = "10-b-c-http"      // the same
+	stageBreakers  = "10-b-d-breakers"  // the same
+	stageBind      = "10-b-e-bind"      // the same
+	stageRefresh   = "10-b-f-refresh"   // upstream_impl.h, prepareDnsRefreshStrategy, in the constructors of DNS clusters
+	stageThrown    = "10-c-thrown"      // ClusterInfoImpl, exceptions; they matter for the DNS types only
+	stageRequests  = "10-ca-requests"   // ClusterInfoImpl
 	stageType      = "10-cluster"       // cluster_factory_impl.cc, the type's factory, then upstream_impl.cc, ClusterInfoImpl
 	stageFilters   = "10-d-filters"     // the same, the filters of the network
 	stageSource    = "11-source"        // after 11-policy: the subscription of an EDS cluster (eds.cc, the constructor)

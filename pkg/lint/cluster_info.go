@@ -18,7 +18,6 @@ import (
 func (b *build) byInfo() {
 	if b.isDNS() {
 		b.refuse(stageResolvers, b.dnsResolvers())
-		b.refuse(stageRefresh, b.failureRefresh())
 	}
 	b.refuse(stageSocket, b.transportSockets())
 	b.refuse(stageProtocols, b.protocolOptions())
@@ -241,16 +240,6 @@ func (b *build) dnsResolvers() *refusal {
 		}
 	}
 	return nil
-}
-
-// failureRefresh: Config::Utility::prepareDnsRefreshStrategy.
-func (b *build) failureRefresh() *refusal {
-	rate := b.m.GetDnsFailureRefreshRate() //nolint:staticcheck // still read
-	if rate.GetMaxInterval() == nil || rate.GetMaxInterval().AsDuration().Milliseconds() >= rate.GetBaseInterval().AsDuration().Milliseconds() {
-		return nil
-	}
-	return &refusal{inCluster("dns_failure_refresh_rate.max_interval"), "max_interval is less than base_interval",
-		"dns_failure_refresh_rate must have max_interval greater than or equal to the base_interval"}
 }
 
 // originalDst: OriginalDstCluster (original_dst_cluster.cc).

@@ -11,12 +11,11 @@ import (
 func (b *build) byType() {
 	factory, known := eds.ClusterFactory(b.m)
 	if !known {
-		b.envoy(stageType, "cluster-type-unknown", inCluster("cluster_type.name"),
-			fmt.Sprintf("cluster_type %q is none that Envoy has", factory),
-			fmt.Sprintf("Didn't find a registered cluster factory implementation for name: '%s'", factory))
+		b.unknownType(factory)
 		return
 	}
 	b.useHostname(factory)
+	b.byConfig()
 	switch b.kind {
 	case eds.TypeEDS:
 		if b.m.GetEdsClusterConfig() == nil {
@@ -25,10 +24,10 @@ func (b *build) byType() {
 		}
 	case eds.TypeOriginalDst, "envoy.clusters.reverse_connection":
 		b.withoutAssignment()
-	case eds.TypeAggregate:
-		if len(eds.AggregateMembers(b.m)) == 0 {
-			b.envoy(stageType, "cluster-constraint", inCluster("cluster_type.typed_config.clusters"), "an aggregate cluster needs clusters",
-				"Proto constraint validation failed (ClusterConfigValidationError.Clusters: value must contain at least 1 item(s))")
+	case typeRedis:
+		if b.m.GetClusterType().GetName() != typeRedis { // redis_cluster.cc, createClusterWithConfig
+			b.envoy(stageType, "cluster-constraint", inCluster("cluster_type.name"), "a Redis cluster needs the name "+typeRedis,
+				"Redis cluster can only created with redis cluster type.")
 		}
 	case eds.TypeStatic:
 		for i, group := range b.assignment.GetEndpoints() {
@@ -46,6 +45,19 @@ func (b *build) byType() {
 		b.resolver("STRICT_DNS")
 	}
 	b.ledsIgnored()
+}
+
+const typeRedis = "envoy.clusters.redis"
+
+// unknownType: there is no factory of that name, or for that message.
+func (b *build) unknownType(factory string) {
+	if eds.ClusterByMessage(b.m) {
+		b.envoy(stageType, "cluster-type-unknown", inCluster("cluster_type.typed_config"), fmt.Sprintf("%q configures no cluster type that Envoy has", factory),
+			fmt.Sprintf("Didn't find a registered cluster factory implementation for type: '%s'", factory))
+		return
+	}
+	b.envoy(stageType, "cluster-type-unknown", inCluster("cluster_type.name"), fmt.Sprintf("cluster_type %q is none that Envoy has", factory),
+		fmt.Sprintf("Didn't find a registered cluster factory implementation for name: '%s'", factory))
 }
 
 // useHostname: ClusterFactoryImplBase::create asks for `type`, so no cluster_type will do; it prints the name that it

@@ -40,8 +40,10 @@ func (b *build) grpcType(message, says string) {
 	rule, at := "grpc-cluster-type-unsupported", inCluster("type")
 	if b.m.GetClusterType() != nil {
 		at = inCluster("cluster_type.name")
-		if i, ok := b.index["cluster-type-unknown "+at.String()]; ok {
-			rule = b.problems[i].Rule // Envoy does not know it either
+		for _, where := range []diag.Path{at, inCluster("cluster_type.typed_config")} {
+			if i, ok := b.index["cluster-type-unknown "+where.String()]; ok { // Envoy does not know it either
+				rule, at = b.problems[i].Rule, where
+			}
 		}
 	}
 	b.grpc(diag.Reject, grpcStageType, rule, at, message, says)

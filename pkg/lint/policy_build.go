@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -22,6 +23,9 @@ var policyWords = map[string]string{
 }
 
 func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
+	if r.Words != "" {
+		return r.Words
+	}
 	switch r.Rule {
 	case "ring-hash-size-bounds":
 		minimum, maximum := h.RingSizes()
@@ -33,9 +37,6 @@ func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
 			return "cluster_provided is no policy inside of another one"
 		}
 	case "lb-policy-unknown":
-		if r.Parse {
-			return "Envoy does not have this load balancing policy, so it cannot read the file"
-		}
 		return "there is no load balancing policy that Envoy has"
 	}
 	if words, ok := policyWords[r.Rule]; ok {
@@ -47,13 +48,12 @@ func refusalWords(r *eds.Refusal, h *eds.HashConfig) string {
 // byPolicy reports the refusals of the policy by Envoy (ClusterInfoImpl), and a source that the type does not have.
 func (b *build) byPolicy() {
 	p := &b.policies[diag.Envoy]
-	for i := range p.Refusals {
-		r := &p.Refusals[i]
-		first := i == 0 || p.Refusals[i-1].Thrown || p.Refusals[i-1].Late
+	refusals := slices.DeleteFunc(slices.Clone(p.Refusals), func(r eds.Refusal) bool { return r.Parse }) // reported by the decoder
+	for i := range refusals {
+		r := &refusals[i]
+		first := i == 0 || refusals[i-1].Thrown || refusals[i-1].Late
 		stage, effect := stageType, diag.Reject
 		switch {
-		case r.Parse:
-			stage = "00c-json"
 		case r.Thrown && first && (b.kind == eds.TypeStrictDNS || b.kind == eds.TypeLogicalDNS):
 			stage = stageThrown
 		case r.Late && !b.balancerBuilt(r):
@@ -66,12 +66,31 @@ func (b *build) byPolicy() {
 		if r.Crash {
 			effect = diag.Crash
 		}
+		if r.Unknown {
+			effect = b.unknownEffect()
+		}
 		b.envoyEffect(effect, stage, r.Rule, r.Path, refusalWords(r, hashOf(p)), r.Message)
 	}
+	b.failureRate()
 	if b.m.GetEdsClusterConfig() != nil && !b.typeIsEDS() {
 		b.envoy(stageType, "eds-cluster-without-config", inCluster("eds_cluster_config"), "only a cluster of type EDS may have an eds_cluster_config",
 			"eds_cluster_config set in a non-EDS cluster")
 	}
+}
+
+// unknownEffect is what Envoy does with what it does not know inside the configuration of a cluster, which it reads with the
+// visitor for where the cluster comes from (upstream_impl.cc, configureLbPolicies).
+func (b *build) unknownEffect() diag.Effect {
+	dynamic := b.c.Origin == eds.OriginCDS || b.c.Source == eds.FromCDS
+	switch {
+	case b.c.UnknownFields == "warn" && !dynamic:
+		return diag.Warn
+	case b.c.UnknownFields == "ignore" && dynamic:
+		return diag.None
+	case dynamic && b.c.UnknownFields != "strict":
+		return diag.Warn
+	}
+	return diag.Reject
 }
 
 // typeIsEDS: Envoy looks at `type` here, so an EDS cluster by cluster_type is none.
