@@ -43,6 +43,7 @@ const (
 	grpcStageExtension = "00-c-extension" // load_balancing_policy
 	grpcStageLRS       = "00-c-lrs"
 	grpcStageType      = "00-c-type"
+	grpcStageSecurity  = "00-d-security" // certificate providers, when the rest is read (cluster_resource_type.go)
 )
 
 // clusterBuild reports what makes Envoy or gRPC refuse the cluster around the assignment.

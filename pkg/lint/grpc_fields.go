@@ -10,37 +10,15 @@ import (
 	"github.com/edsctl/edsctl/pkg/diag"
 )
 
-const upstreamTLSContext = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
-
-// grpcFields checks fields of the cluster that grpc-go limits more than Envoy. What is inside an UpstreamTlsContext is
-// not checked.
+// grpcFields checks fields of the cluster that grpc-go limits more than Envoy.
 func (b *build) grpcFields() {
 	refuse := func(stage, field, message, says string) {
 		b.grpc(diag.Reject, stage, "cluster-constraint", inCluster(field), message, says)
 	}
-	b.grpcTransport(refuse)
+	b.grpcTransport()
 	if lrs := b.m.GetLrsServer(); lrs != nil && lrs.GetSelf() == nil {
 		refuse(grpcStageLRS, "lrs_server", "gRPC sends load reports to self only",
 			fmt.Sprintf("unsupported config_source_specifier %T in lrs_server field", lrs.GetConfigSourceSpecifier()))
-	}
-}
-
-type grpcRefuse func(stage, field, message, says string)
-
-// grpcTransport: unmarshal_cds.go, securityConfigFromCluster.
-func (b *build) grpcTransport(refuse grpcRefuse) {
-	socket := b.m.GetTransportSocket()
-	url := socket.GetTypedConfig().GetTypeUrl()
-	switch {
-	case len(b.m.GetTransportSocketMatches()) > 0:
-		refuse(grpcStageMatches, "transport_socket_matches", "gRPC takes no transport_socket_matches", "unsupported transport_socket_matches field is non-empty: <dump>")
-	case socket == nil:
-	case socket.GetName() != "envoy.transport_sockets.tls":
-		refuse(grpcStageMatches, "transport_socket.name", "gRPC takes the transport_socket envoy.transport_sockets.tls only",
-			"transport_socket field has unexpected name: "+socket.GetName())
-	case url != upstreamTLSContext:
-		refuse(grpcStageMatches, "transport_socket.typed_config", "gRPC needs an UpstreamTlsContext in transport_socket",
-			fmt.Sprintf("transport_socket missing typed_config or wrong type_url: %q", url))
 	}
 }
 

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -159,4 +160,83 @@ func undecodable(m *clusterv3.Cluster) { policyOf(m).Value = []byte{0xff} }
 
 func policyOf(m *clusterv3.Cluster) *anypb.Any {
 	return m.GetLoadBalancingPolicy().GetPolicies()[0].GetTypedExtensionConfig().GetTypedConfig()
+}
+
+func TestFoundGRPCSecurity(t *testing.T) {
+	t.Parallel()
+	const (
+		noRoot   = "security configuration on the client-side does not contain root certificate provider instance name"
+		old      = "failed to parse config using deprecated fields: "
+		oldPlain = "\n" + old + "validation context contains unexpected type: *tlsv3.CommonTlsContext_ValidationContext"
+		missing  = "expected field ca_certificate_provider_instance is missing in CommonTlsContext message: <dump>"
+		provider = "ca_certificate_provider_instance: {instance_name: i}"
+	)
+	common := func(fields string) string { return transport("common_tls_context: {" + fields + "}") }
+	tests := []struct{ name, fields, bytes, message string }{ // the bytes of the UpstreamTlsContext too
+		{"no common context", transport("sni: x"), "120178", "UpstreamTlsContext in CDS response does not contain a CommonTlsContext"},
+		{"an empty context", common(""), "0a00", noRoot},
+		{"certificates without their content", common("alpn_protocols: [h2], tls_certificate_sds_secret_configs: [{name: x}]"), "0a092202683232030a0178", noRoot},
+		{"tls_params", common("tls_params: {}"), "0a020a00", "unsupported tls_params field in CommonTlsContext message: <dump>"},
+		{"a handshaker", common("custom_handshaker: {name: x}"), "0a056a030a0178", "unsupported custom_handshaker field in CommonTlsContext message: <dump>"},
+		{"nothing to validate with", common("validation_context: {}"), "0a021a00", missing + oldPlain},
+		{"a file", common("validation_context: {trusted_ca: {filename: /x}}"), "0a081a060a040a022f78", missing + oldPlain},
+		{"an empty provider", common("validation_context: {ca_certificate_provider_instance: {}}"), "0a041a026a00", oldPlain[1:]},
+		{"a provider", common("validation_context: {" + provider + "}"), "0a071a056a030a0169", ""},
+		{"a default provider", common("combined_validation_context: {default_validation_context: {" + provider + "}}"), "0a0942070a056a030a0169", ""},
+		{"a provider in the older field", common("validation_context_certificate_provider_instance: {instance_name: i}"), "0a0562030a0169", ""},
+		{"an empty combined context", common("combined_validation_context: {}"), "0a024200", noRoot},
+		{"a secret", common("validation_context_sds_secret_config: {name: x}"), "0a053a030a0178",
+			"validation context contains unexpected type: *tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig\n" + old +
+				"validation context contains unexpected type: *tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig"},
+		{"pins", common("validation_context: {" + provider + ", verify_certificate_spki: [x]}"), "0a0a1a081a01786a030a0169",
+			"unsupported verify_certificate_spki field in CommonTlsContext message: <dump>" + oldPlain},
+		{"revocations", common("validation_context: {" + provider + ", crl: {filename: x}}"), "0a0c1a0a3a030a01786a030a0169", "unsupported crl field in CommonTlsContext message: <dump>" + oldPlain},
+		{"transparency", common("validation_context: {" + provider + ", require_signed_certificate_timestamp: true}"), "0a0b1a09320208016a030a0169",
+			"unsupported require_signed_certificate_timestamp field in CommonTlsContext message: <dump>" + oldPlain},
+		{"an empty prefix", common(`validation_context: {` + provider + `, match_subject_alt_names: [{prefix: ""}]}`), "0a0b1a094a0212006a030a0169",
+			"empty prefix is not allowed in StringMatcher" + oldPlain},
+		{"a bad expression", common(`validation_context: {` + provider + `, match_subject_alt_names: [{safe_regex: {regex: "("}}]}`), "0a0e1a0c4a052a031201286a030a0169",
+			`safe_regex matcher "(" is invalid` + oldPlain},
+		{"certificates of their own", common("tls_certificates: [{certificate_chain: {filename: x}}], validation_context: {trusted_ca: {filename: /ca}}"), "0a1012050a030a01781a070a050a032f6361",
+			"expected field tls_certificate_provider_instance is not set, while unsupported field tls_certificates is set in CommonTlsContext message: <dump>" + oldPlain},
+	}
+	var found []grpcFound
+	for _, tt := range tests {
+		found = append(found, grpcFound{tt.name, tt.fields, nil, tt.message}, grpcFound{tt.name + " in binary", tt.fields, func(m *clusterv3.Cluster) {
+			m.GetTransportSocket().GetTypedConfig().Value, _ = hex.DecodeString(tt.bytes)
+		}, tt.message})
+	}
+	runFoundGRPC(t, append(found, grpcFound{"bytes that are no message", transport("sni: x"),
+		func(m *clusterv3.Cluster) { m.GetTransportSocket().GetTypedConfig().Value = []byte{0xff} },
+		"failed to unmarshal UpstreamTlsContext in CDS response: proto: cannot parse invalid wire-format data"}))
+}
+
+// TestGRPCCertificateProviders asks for certificate providers that the bootstrap of gRPC has or not.
+func TestGRPCCertificateProviders(t *testing.T) {
+	t.Parallel()
+	const context = "common_tls_context: {tls_certificate_provider_instance: {instance_name: i}, validation_context: {ca_certificate_provider_instance: {instance_name: r}}}"
+	file := `{"plugin_name": "file_watcher", "config": {}}`
+	for bootstrap, want := range map[string]string{
+		"":   "", // nothing is known
+		"{}": `identity certificate provider instance name "i" missing in bootstrap configuration`,
+		`{"certificate_providers": {"i": ` + file + `}}`:                                          `root certificate provider instance name "r" missing in bootstrap configuration`,
+		`{"certificate_providers": {"i": ` + file + `, "r": {"plugin_name": "of another kind"}}}`: `root certificate provider instance name "r" missing in bootstrap configuration`,
+		`{"certificate_providers": {"i": ` + file + `, "r": ` + file + `}}`:                       "",
+	} {
+		resources := eds.NewLoader(eds.Options{Shape: eds.ShapeCluster, Source: eds.FromCDS}).Load("c.yaml", []byte(grpcCluster+transport(context)+"}\n"), true).Resources
+		report := validate.Run(resources, validate.Options{Getenv: func(name string) string {
+			if name == "GRPC_XDS_BOOTSTRAP_CONFIG" {
+				return bootstrap
+			}
+			return ""
+		}})
+		if got := report.Resources[0].Verdicts[diag.GRPC].Message; got != want {
+			t.Errorf("bootstrap %s: %s, want %s", bootstrap, got, want)
+		}
+	}
+}
+
+// transport is a transport_socket with TLS.
+func transport(context string) string {
+	return `transport_socket: {name: envoy.transport_sockets.tls, typed_config: {"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", ` + context + "}}"
 }
