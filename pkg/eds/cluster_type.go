@@ -89,3 +89,11 @@ func AggregateMembers(m *clusterv3.Cluster) []string {
 	}
 	return config.GetClusters()
 }
+
+// GRPCAggregate is what grpc-go reads as the members of an aggregate cluster, whatever the type of its message; says is why
+// it cannot (unmarshal_cds.go).
+func GRPCAggregate(m *clusterv3.Cluster) (members []string, says string) {
+	var config aggregatev3.ClusterConfig
+	says = grpcDecode(m.GetClusterType().GetTypedConfig().GetValue(), &config)
+	return config.GetClusters(), says
+}

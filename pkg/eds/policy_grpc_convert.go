@@ -160,13 +160,17 @@ func grpcConvert(config *anypb.Any, at diag.Path, depth int) (*grpcConverted, *R
 // grpcDecode decodes the message of an Any and tells what grpc-go says when it cannot; empty when it can.
 func grpcDecode(b []byte, m proto.Message) string {
 	if err := proto.Unmarshal(b, m); err != nil {
-		return "failed to unmarshal resource: " + GRPCError(err)
+		return grpcUnmarshalling + GRPCError(err)
 	}
 	return ""
 }
 
-// GRPCError is an error of protobuf with a plain blank, which differs from build to build.
-func GRPCError(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
+const grpcUnmarshalling = "failed to unmarshal resource: "
+
+// GRPCError is the text of an error of protobuf with single plain blanks: they differ from build to build.
+func GRPCError(err error) string {
+	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), "\u00a0", " "), "  ", " ")
+}
 
 // grpcCustomPolicy converts a TypedStruct: the part of its type_url after the last slash names the policy, in the case in
 // which it is registered, and its value is the configuration as JSON (convertCustomPolicy).

@@ -8,6 +8,7 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -239,4 +240,35 @@ func TestGRPCCertificateProviders(t *testing.T) {
 // transport is a transport_socket with TLS.
 func transport(context string) string {
 	return `transport_socket: {name: envoy.transport_sockets.tls, typed_config: {"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", ` + context + "}}"
+}
+
+func TestFoundGRPCCluster(t *testing.T) {
+	t.Parallel()
+	const aggregate = `type: null, eds_cluster_config: null, cluster_type: {name: envoy.clusters.aggregate, typed_config: {"@type": "type.googleapis.com/`
+	duration := func(set func(*clusterv3.OutlierDetection, *durationpb.Duration), d *durationpb.Duration) func(*clusterv3.Cluster) {
+		return func(m *clusterv3.Cluster) {
+			m.OutlierDetection = &clusterv3.OutlierDetection{}
+			set(m.GetOutlierDetection(), d)
+		}
+	}
+	interval := func(o *clusterv3.OutlierDetection, d *durationpb.Duration) { o.Interval = d }
+	longest := func(o *clusterv3.OutlierDetection, d *durationpb.Duration) { o.MaxEjectionTime = d }
+	const isInvalid = "outlier_detection.interval is invalid with error: proto: duration "
+	runFoundGRPC(t, []grpcFound{
+		{"two signs", "alt_stat_name: a", duration(interval, &durationpb.Duration{Seconds: 1, Nanos: -1}), isInvalid + "(seconds:1 nanos:-1) has seconds and nanos with different signs"},
+		{"too many nanoseconds", "alt_stat_name: a", duration(interval, &durationpb.Duration{Nanos: 1e9}), isInvalid + "(nanos:1000000000) has out-of-range nanos"},
+		{"more than 10000 years", "alt_stat_name: a", duration(interval, &durationpb.Duration{Seconds: 315576000001}), isInvalid + "(seconds:315576000001) exceeds +10000 years"},
+		{"another text", "alt_stat_name: a", duration(longest, &durationpb.Duration{Seconds: -315576000001}),
+			"outlier_detection.max_ejection_time is invalid: proto: duration (seconds:-315576000001) exceeds -10000 years"},
+		{"an aggregate by a TypedStruct", aggregate + `xds.type.v3.TypedStruct", type_url: x, value: {clusters: [a]}}}`, nil, ""},
+		{"an aggregate by a string", aggregate + `google.protobuf.StringValue", value: a}}`, nil, ""},
+		{"an aggregate that cannot be decoded", aggregate + `envoy.extensions.clusters.aggregate.v3.ClusterConfig", clusters: [a]}}`,
+			func(m *clusterv3.Cluster) { m.GetClusterType().GetTypedConfig().Value = []byte{0x0a, 1, 0xff} }, "failed to unmarshal resource: string field contains invalid UTF-8"},
+	})
+	for bytes, want := range map[string]string{"\xff": garbage, "\x0a\x01\xff": "failed to unmarshal resource: string field contains invalid UTF-8"} {
+		resources := eds.NewLoader(eds.Options{Shape: eds.ShapeCluster, Source: eds.FromCDS, Format: eds.Binary}).Load("c.pb", []byte(bytes), true).Resources
+		if got := validate.Run(resources, validate.Options{}).Resources[0].Verdicts[diag.GRPC]; got.Message != want {
+			t.Errorf("a cluster of the bytes %q: %s, want %s", bytes, got.Message, want)
+		}
+	}
 }
