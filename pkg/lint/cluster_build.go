@@ -73,6 +73,9 @@ func newBuild(c *Context) *build {
 	b := &build{c: c, m: m, kind: c.ClusterType(), index: map[string]int{}}
 	b.assignment = b.loadAssignment()
 	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
+	if c.Cluster != nil && c.Cluster.Message != nil {
+		b.policies[diag.GRPC] = c.Cluster.GRPCPolicy()
+	}
 	return b
 }
 

@@ -38,6 +38,15 @@ func TestFoundGRPCPolicies(t *testing.T) {
 			`error parsing loadBalancingConfig for policy "xds_wrr_locality_experimental": xds_wrr_locality: invalid LBConfig: `
 	}
 	runFoundGRPC(t, []grpcFound{
+		{"a fraction of a ring", typed("ring_hash_experimental", "{minRingSize: 1.5}"), nil,
+			invalid("ring_hash_experimental", `{ "minRingSize": 1.5 }`, "json: cannot unmarshal number 1.5 into Go struct field LBConfig.minRingSize of type uint64")},
+		{"a ring of more than an int32", typed("ring_hash_experimental", "{minRingSize: 9000000000}"), nil,
+			invalid("ring_hash_experimental", `{ "minRingSize": 9000000000 }`, "min_ring_size value of 9000000000 is greater than max supported value 8388608 for this field")},
+		{"a number with an exponent", typed("least_request_experimental", "{z: 1.0e+21, choiceCount: 1}"), nil,
+			invalid("least_request_experimental", `{ "choiceCount": 1, "z": 1e+21 }`, "least-request: lbConfig.choiceCount: 1, must be >= 2")},
+		{"a quoted number", typed("ring_hash_experimental", `{minRingSize: "9000000000"}`), nil,
+			invalid("ring_hash_experimental", `{ "minRingSize": "9000000000" }`, "json: cannot unmarshal string into Go struct field LBConfig.minRingSize of type uint64")},
+		{"a fraction of a penalty", typed("weighted_round_robin", "{errorUtilizationPenalty: 0.5}"), nil, ""},
 		{"a negative ring", typed("ring_hash_experimental", "{minRingSize: -1}"), nil,
 			invalid("ring_hash_experimental", `{ "minRingSize": -1 }`, "json: cannot unmarshal number -1 into Go struct field LBConfig.minRingSize of type uint64")},
 		{"a binary header to hash", typed("ring_hash_experimental", `{requestHashHeader: "x-bin"}`), nil,
