@@ -31,6 +31,8 @@ func GRPCPolicy(m *clusterv3.Cluster) PolicyConfig {
 		p = c.policy
 		if err := parseGRPCList(c.config); err != nil {
 			p.refuse(err.rule, c.locate(err.at), fmt.Sprintf("JSON generated from xDS LB policy registry: %s is invalid: %s", grpcPretty(c.config), err.text))
+		} else if at, crash := grpcCrashBelow("", c.config); crash {
+			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: c.locate(at[3:]), Crash: true, Message: grpcPanic})
 		}
 	}
 	var early []Refusal

@@ -251,6 +251,46 @@ func transport(context string) string {
 	return `transport_socket: {name: envoy.transport_sockets.tls, typed_config: {"@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", ` + context + "}}"
 }
 
+// TestFoundGRPCCrashes has clusters that grpc-go acknowledges, and some that end its process then.
+func TestFoundGRPCCrashes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, policy string
+		crash        string // where; empty: nowhere
+	}{
+		{"outlier detection of nothing", typed("outlier_detection_experimental", "{}"), "childPolicy"},
+		{"outlier detection", typed("outlier_detection_experimental", "{childPolicy: [{round_robin: {}}]}"), ""},
+		{"cluster_impl of nothing", typed("xds_cluster_impl_experimental", "{cluster: c}"), "childPolicy"},
+		{"cluster_impl without a cluster", typed("xds_cluster_impl_experimental", "{childPolicy: [{round_robin: {}}]}"), "cluster"},
+		{"cluster_impl", typed("xds_cluster_impl_experimental", "{cluster: c, childPolicy: [{round_robin: {}}]}"), ""},
+		{"a target of nothing", typed("weighted_target_experimental", "{targets: {a: {}}}"), "targets.a.childPolicy"},
+		{"no target", typed("weighted_target_experimental", "{targets: {}}"), ""},
+		{"a child of nothing", typed("xds_cluster_manager_experimental", "{children: {a: {}}}"), "children.a.childPolicy"},
+		{"a priority of nothing", typed("priority_experimental", "{children: {a: {config: [{round_robin: {}}]}, b: {}}, priorities: [a, b]}"), "children.b.config"},
+		{"a crash inside", typed("xds_wrr_locality_experimental", "{childPolicy: [{nope: {}}, {outlier_detection_experimental: {}}]}"),
+			"childPolicy[1].outlier_detection_experimental.childPolicy"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			resources := eds.NewLoader(eds.Options{Shape: eds.ShapeCluster, Source: eds.FromCDS}).Load("c.yaml", []byte(grpcCluster+tt.policy+"}\n"), true).Resources
+			report := validate.Run(resources, validate.Options{Clients: []diag.Client{diag.GRPC}})
+			if got := report.Resources[0].Verdicts[diag.GRPC].Kind; got != diag.Accept {
+				t.Errorf("verdict %s", got)
+			}
+			where := ""
+			for _, f := range report.Findings {
+				if f.Clients[diag.GRPC].Effect == diag.Crash {
+					_, where, _ = strings.Cut(f.Path.String(), ".typed_config.value.")
+				}
+			}
+			if where != tt.crash {
+				t.Errorf("a crash at %q, want %q", where, tt.crash)
+			}
+		})
+	}
+}
+
 func TestFoundGRPCCluster(t *testing.T) {
 	t.Parallel()
 	const aggregate = `type: null, eds_cluster_config: null, cluster_type: {name: envoy.clusters.aggregate, typed_config: {"@type": "type.googleapis.com/`
