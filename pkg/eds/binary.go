@@ -113,7 +113,7 @@ func VersionKnown(url string) bool {
 func (r *reader) notUnpackable(why string) diag.Problem {
 	p := diag.Problem{Rule: "resource-not-unpackable", Message: "the bytes are no ClusterLoadAssignment: " + why}
 	p.Envoy.Message = unpackText
-	p.GRPC.Message = "failed to unmarshal resource: proto: cannot parse invalid wire-format data"
+	p.GRPC.Message = grpcUnmarshalling + "proto: cannot parse invalid wire-format data"
 	return p
 }
 

@@ -159,6 +159,7 @@ func (r *reader) addCluster(b []byte, shape Shape, resp *Response, i int) {
 		res.Absent = true
 		p := r.notUnpackable(plainError(err))
 		p.Envoy.Message = strings.Replace(unpackText, "endpoint.v3.ClusterLoadAssignment", "cluster.v3.Cluster", 1)
+		p.GRPC = diag.Override{Message: grpcUnmarshalling + GRPCError(err), Stage: "00-0-unpack"} // before anything of the cluster
 		res.Problems = append(res.Problems, p)
 		r.add(res)
 		return
@@ -186,7 +187,9 @@ func (r *reader) addBytes(b []byte, p placement) {
 	}
 	if err := proto.Unmarshal(b, res.Original); err != nil {
 		res.Absent = true
-		res.Problems = append(res.Problems, r.notUnpackable(plainError(err)))
+		p := r.notUnpackable(plainError(err))
+		p.GRPC.Message = grpcUnmarshalling + GRPCError(err)
+		res.Problems = append(res.Problems, p)
 		res.Original = NewAssignment(V3)
 		return
 	}

@@ -34,6 +34,9 @@ func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document
 		c.Problems = append(c.Problems, problem)
 	}
 	c.Unreadable = d.hard
+	if d.numberAsText && c.Message.GetLoadBalancingPolicy() != nil {
+		c.grpcPolicy = r.policyWithNumbers(n, p)
+	}
 	if d.skipped.IsValid() && look(d.skipped).kind == jsonNull {
 		d.skipped = document.Node{}
 	}

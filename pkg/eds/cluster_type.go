@@ -133,3 +133,11 @@ func ClusterConfig(m *clusterv3.Cluster, version int) (config proto.Message, at 
 	}
 	return config, at, refusal
 }
+
+// GRPCAggregate is what grpc-go reads as the members of an aggregate cluster, whatever the type of its message; says is why
+// it cannot (unmarshal_cds.go).
+func GRPCAggregate(m *clusterv3.Cluster) (members []string, says string) {
+	var config aggregatev3.ClusterConfig
+	says = grpcDecode(m.GetClusterType().GetTypedConfig().GetValue(), &config)
+	return config.GetClusters(), says
+}

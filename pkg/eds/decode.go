@@ -70,6 +70,8 @@ type decoder struct {
 	skip protoreflect.Name
 	// skipped is the value of that field.
 	skipped document.Node
+	// numbers reads YAML's numbers in a Struct as numbers; numberAsText: Envoy took one of them for a string.
+	numbers, numberAsText bool
 }
 
 // wire is the document around a message as Envoy names it in its errors.

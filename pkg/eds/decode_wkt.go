@@ -176,6 +176,11 @@ func (d *decoder) listMessage(v value, md protoreflect.MessageDescriptor) {
 func (d *decoder) valueMessage(v value, md protoreflect.MessageDescriptor) {
 	fields := md.Fields()
 	d.enterMessage(v)
+	if text, ok := plainNumber(v); ok {
+		if d.numberAsText = true; d.numbers {
+			v.kind, v.text = jsonNumber, text
+		}
+	}
 	switch v.kind {
 	case jsonNull:
 		d.varint(fields.ByNumber(1), 0)

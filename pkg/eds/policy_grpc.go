@@ -2,17 +2,8 @@ package eds
 
 import (
 	"fmt"
-	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
-	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
-	pickfirstv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/pick_first/v3"
-	ringhashv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/ring_hash/v3"
-	wrrlocalityv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/wrr_locality/v3"
-	"google.golang.org/protobuf/types/known/anypb"
-
-	"github.com/edsctl/edsctl/pkg/diag"
 )
 
 // grpcMaxDepth is the number of nested lists that grpc-go reads (xdslbregistry.go, ConvertToServiceConfig; A51).
@@ -29,10 +20,20 @@ func GRPCPolicy(m *clusterv3.Cluster) PolicyConfig {
 	if m.GetLoadBalancingPolicy() == nil {
 		return legacy
 	}
-	p, cause := grpcList(m.GetLoadBalancingPolicy(), clusterPath("load_balancing_policy"), 0)
-	if cause != nil {
+	c, cause := grpcConvertList(m.GetLoadBalancingPolicy(), clusterPath("load_balancing_policy"), 0)
+	var p PolicyConfig
+	switch {
+	case cause != nil:
+		cause.Message = "error converting LoadBalancingPolicy <dump> in response: <dump>: " + cause.Message
 		p = PolicyConfig{FromExtension: true, Path: cause.Path}
 		p.Refusals = []Refusal{*cause}
+	default:
+		p = c.policy
+		if err := parseGRPCList(c.config); err != nil {
+			p.refuse(err.rule, c.locate(err.at), fmt.Sprintf("JSON generated from xDS LB policy registry: %s is invalid: %s", grpcPretty(c.config), err.text))
+		} else if at, crash := grpcCrashBelow("", c.config); crash {
+			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: c.locate(at[3:]), Crash: true, Message: grpcPanic})
+		}
 	}
 	var early []Refusal
 	for _, r := range legacy.Refusals {
@@ -107,109 +108,4 @@ func grpcRingSizes(h *HashConfig) (field, reason string) {
 		field = "maximum_ring_size"
 	}
 	return field, fmt.Sprintf("min %d is greater than max %d", minimum, maximum)
-}
-
-// grpcList is the first policy of a list that gRPC knows, or the reason to refuse the cluster.
-func grpcList(list *clusterv3.LoadBalancingPolicy, at diag.Path, depth int) (PolicyConfig, *Refusal) {
-	if depth >= grpcMaxDepth {
-		return PolicyConfig{}, &Refusal{Rule: "grpc-lb-policy-unsupported", Path: at, Message: "error converting LoadBalancingPolicy <dump> exceeds max depth supported: 16 layers <dump>"}
-	}
-	for i, item := range list.GetPolicies() {
-		config := item.GetTypedExtensionConfig().GetTypedConfig()
-		path := at.Field("policies").Index(i).Field("typed_extension_config.typed_config")
-		p, cause, ok := grpcExtension(config, path, depth)
-		if cause != nil || ok {
-			return p, cause
-		}
-	}
-	return PolicyConfig{}, &Refusal{Rule: "grpc-lb-policy-unsupported", Path: at, Message: grpcConverting + "no supported policy found in policy list +<dump>"}
-}
-
-const grpcConverting = "error converting LoadBalancingPolicy <dump> in response: <dump>: "
-
-// grpcExtension converts one entry; ok is false when gRPC passes over it. It compares type URLs as text.
-func grpcExtension(config *anypb.Any, at diag.Path, depth int) (PolicyConfig, *Refusal, bool) {
-	url, _ := strings.CutPrefix(config.GetTypeUrl(), "type.googleapis.com/")
-	if url == config.GetTypeUrl() {
-		return PolicyConfig{}, nil, false
-	}
-	if strings.HasSuffix(url, ".TypedStruct") {
-		p, ok := grpcCustomPolicy(config, at)
-		return p, nil, ok
-	}
-	inner, message, _ := policyConfig(config, NewestEnvoy)
-	p := PolicyConfig{Name: policyTypes[inner].name, FromExtension: true, Path: at, ConfigPath: at}
-	switch c := message.(type) {
-	case *wrrlocalityv3.WrrLocality:
-		child, cause := grpcList(c.GetEndpointPickingPolicy(), at.Field("endpoint_picking_policy"), depth+1)
-		if cause != nil {
-			return p, cause, true
-		}
-		for i := range child.Refusals {
-			child.Refusals[i].Message = grpcNested(child.Refusals[i].Message)
-		}
-		p.LocalityWeighted = true
-		p.adopt(child)
-	case *ringhashv3.RingHash:
-		p.LocalityWeighted = true
-		p.Hash = &HashConfig{Function: c.GetHashFunction().String(), MinimumRingSize: optional(c.GetMinimumRingSize()), MaximumRingSize: optional(c.GetMaximumRingSize())}
-		if c.GetHashFunction() != ringhashv3.RingHash_XX_HASH {
-			return p, &Refusal{Rule: "grpc-ring-hash-function", Path: at.Field("hash_function"), Message: grpcConverting + fmt.Sprintf("unsupported ring_hash hash function %v", c.GetHashFunction())}, true
-		}
-		if field, text := grpcRingSizes(p.Hash); text != "" {
-			p.refuse("ring-hash-size-bounds", at.Field(field), grpcInvalid(p.grpcJSON(), "ring_hash_experimental", text))
-		}
-	case *leastrequestv3.LeastRequest:
-		p.ChoiceCount = optional(c.GetChoiceCount())
-		if n := orDefault(p.ChoiceCount, 2); n < 2 {
-			p.refuse("cluster-constraint", at.Field("choice_count"), grpcInvalid(p.grpcJSON(), "least_request_experimental", fmt.Sprintf("least-request: lbConfig.choiceCount: %d, must be >= 2", n)))
-		}
-	case *wrrv3.ClientSideWeightedRoundRobin:
-		if penalty := c.GetErrorUtilizationPenalty(); penalty != nil && penalty.GetValue() < 0 {
-			p.refuse("cluster-constraint", at.Field("error_utilization_penalty"), grpcInvalid("<dump>", "weighted_round_robin", grpcNegativePenalty))
-		}
-	case *pickfirstv3.PickFirst:
-		p.Shuffle = c.GetShuffleAddressList()
-	default:
-		return p, nil, p.Name == "round_robin"
-	}
-	return p, nil, true
-}
-
-// grpcInvalid is the text for a converted configuration that the policy does not take.
-func grpcInvalid(json, policy, reason string) string {
-	return fmt.Sprintf("JSON generated from xDS LB policy registry: [ { %q: %s } ] is invalid: error parsing loadBalancingConfig for policy %q: %s", policy, json, policy, reason)
-}
-
-// grpcNested is the text of grpcInvalid for a policy inside wrr_locality.
-func grpcNested(text string) string {
-	rest, ok := strings.CutPrefix(text, "JSON generated from xDS LB policy registry: [ ")
-	if !ok {
-		return text
-	}
-	json, reason, _ := strings.Cut(rest, " ] is invalid: ")
-	compact := strings.ReplaceAll(json, " ", "") // there are no blanks inside its strings
-	return grpcInvalid(fmt.Sprintf(`{ "childPolicy": [ %s ] }`, json), "xds_wrr_locality_experimental",
-		fmt.Sprintf(`xds_wrr_locality: invalid LBConfig: {"childPolicy":[%s]}, error: %s`, compact, reason))
-}
-
-// grpcJSON is the converted configuration, with one blank for each run of white space.
-func (p *PolicyConfig) grpcJSON() string {
-	var fields []string
-	add := func(name string, v uint64) {
-		if v != 0 {
-			fields = append(fields, fmt.Sprintf("%q: %d", name, v))
-		}
-	}
-	if p.Hash != nil {
-		minimum, maximum := p.Hash.RingSizes()
-		add("minRingSize", minimum)
-		add("maxRingSize", maximum)
-	} else {
-		add("choiceCount", uint64(orDefault(p.ChoiceCount, 2)))
-	}
-	if len(fields) == 0 {
-		return "{}"
-	}
-	return "{ " + strings.Join(fields, ", ") + " }"
 }

@@ -123,6 +123,8 @@ type Cluster struct {
 	FromFlag bool
 	// Node is the cluster in its document; invalid when not from text.
 	Node document.Node
+
+	grpcPolicy *clusterv3.LoadBalancingPolicy // see GRPCPolicy; nil: that of Message
 }
 
 // HasUnknown tells whether the cluster was written with a field of this name, which v3 does not have.

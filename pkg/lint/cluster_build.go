@@ -55,6 +55,7 @@ const (
 	grpcStageExtension = "00-c-extension" // load_balancing_policy
 	grpcStageLRS       = "00-c-lrs"
 	grpcStageType      = "00-c-type"
+	grpcStageSecurity  = "00-d-security" // certificate providers, when the rest is read (cluster_resource_type.go)
 )
 
 // clusterBuild reports what makes Envoy or gRPC refuse the cluster around the assignment.
@@ -87,6 +88,9 @@ func newBuild(c *Context) *build {
 	b := &build{c: c, m: m, kind: c.ClusterType(), index: map[string]int{}}
 	b.assignment = b.loadAssignment()
 	b.policies = [len(diag.Clients)]eds.PolicyConfig{diag.Envoy: eds.EnvoyPolicy(b.m, c.EnvoyVersion), diag.GRPC: eds.GRPCPolicy(b.m)}
+	if c.Cluster != nil && c.Cluster.Message != nil {
+		b.policies[diag.GRPC] = c.Cluster.GRPCPolicy()
+	}
 	return b
 }
 

@@ -245,7 +245,7 @@ func (b *build) dnsResolvers() *refusal {
 // originalDst: OriginalDstCluster (original_dst_cluster.cc).
 func (b *build) originalDst() *refusal {
 	config := b.m.GetOriginalDstLbConfig() //nolint:staticcheck // still read
-	if b.kind != eds.TypeOriginalDst || config.GetHttpHeaderName() == "" || config.GetUseHttpHeader() {
+	if b.m.GetType() != clusterv3.Cluster_ORIGINAL_DST || config.GetHttpHeaderName() == "" || config.GetUseHttpHeader() {
 		return nil
 	}
 	return &refusal{inCluster("original_dst_lb_config.http_header_name"), "http_header_name needs use_http_header",

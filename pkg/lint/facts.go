@@ -80,9 +80,12 @@ func (c *Context) EndpointsUsed() bool {
 // of a cluster without configuration, round robin.
 func (c *Context) Policy(client diag.Client) *eds.PolicyConfig {
 	if c.policies[client] == nil {
-		if c.Cluster != nil && c.Cluster.Message != nil {
+		switch {
+		case c.Cluster != nil && c.Cluster.Message != nil && client == diag.GRPC:
+			c.policies[client] = new(c.Cluster.GRPCPolicy())
+		case c.Cluster != nil && c.Cluster.Message != nil:
 			c.policies[client] = readPolicy(client, c.Cluster.Message, c.EnvoyVersion)
-		} else {
+		default:
 			c.policies[client] = policyWithoutCluster(client, c.EnvoyVersion)
 		}
 	}

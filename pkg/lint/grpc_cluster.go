@@ -25,14 +25,23 @@ func (b *build) byGRPC() {
 	case custom == nil && b.kind == eds.TypeLogicalDNS:
 		// cardinality and resolver, and the rules about the address
 	case custom.GetName() == eds.AggregateName:
-		if len(eds.AggregateMembers(b.m)) == 0 {
-			b.grpc(diag.Reject, grpcStageType, "cluster-constraint", inCluster("cluster_type.typed_config.clusters"), "an aggregate cluster needs clusters",
-				"xds: aggregate cluster has empty clusters field in response: <dump>")
-		}
+		b.grpcAggregate()
 	case custom == nil:
 		b.grpcType(fmt.Sprintf("gRPC does not know clusters of type %s", b.m.GetType()), fmt.Sprintf("unsupported cluster type (%s, <nil>) in response: <dump>", b.m.GetType()))
 	default:
 		b.grpcType(fmt.Sprintf("gRPC does not know clusters of type %q", factory), fmt.Sprintf("unsupported cluster type (%s, <dump>) in response: <dump>", b.m.GetType()))
+	}
+}
+
+func (b *build) grpcAggregate() {
+	members, says := eds.GRPCAggregate(b.m)
+	at := inCluster("cluster_type.typed_config")
+	switch {
+	case says != "":
+		b.grpc(diag.Reject, grpcStageType, "cluster-constraint", at, "the bytes are no aggregate ClusterConfig", says)
+	case len(members) == 0:
+		b.grpc(diag.Reject, grpcStageType, "cluster-constraint", at.Field("clusters"), "an aggregate cluster needs clusters",
+			"xds: aggregate cluster has empty clusters field in response: <dump>")
 	}
 }
 

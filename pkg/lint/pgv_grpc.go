@@ -76,7 +76,7 @@ func grpcClusterConstraint(c *Context, path diag.Path) diag.Override {
 		text := fmt.Sprintf("Cluster_LeastRequestLbConfig.ChoiceCount must be >= 2, got: %v", m.GetLeastRequestLbConfig().GetChoiceCount().GetValue())
 		return diag.Override{Effect: &reject, Message: text, Stage: grpcStagePolicy}
 	}
-	if field, says := grpcOutliers(m.GetOutlierDetection()); field != "" && path.String() == "outlier_detection."+field {
+	if field, says, _ := grpcOutliers(m.GetOutlierDetection()); field != "" && path.String() == "outlier_detection."+field {
 		return diag.Override{Effect: &reject, Message: says, Stage: grpcStageOutlier}
 	}
 	return diag.Override{Effect: &none}

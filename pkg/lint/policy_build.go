@@ -107,14 +107,16 @@ func (b *build) grpcRefusal(r *eds.Refusal, h *eds.HashConfig) {
 			rule = b.problems[i].Rule
 		}
 	}
-	stage, effect := grpcStagePolicy, diag.Reject
+	stage, effect, words := grpcStagePolicy, diag.Reject, refusalWords(r, h)
 	switch {
+	case r.Crash: // after the ACK, which is the recorded verdict
+		stage, effect, words = "-", diag.Crash, "gRPC takes this policy without what belongs into it, and ends the process when it uses it"
 	case r.Late:
 		stage, effect = "-", diag.Drop
 	case strings.HasPrefix(at.String(), "cluster.load_balancing_policy"):
 		stage = grpcStageExtension
 	}
-	b.grpc(effect, stage, rule, at, refusalWords(r, h), r.Message)
+	b.grpc(effect, stage, rule, at, words, r.Message)
 }
 
 func hashOf(p *eds.PolicyConfig) *eds.HashConfig {
