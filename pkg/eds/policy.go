@@ -180,6 +180,18 @@ func (p *PolicyConfig) LocalityWeights() bool {
 	return false
 }
 
+// SumsWeights tells whether Envoy adds up weights before it makes the cluster (thread_aware_lb_impl.cc,
+// TypedHashLbConfigBase::validateEndpoints): subset and load_aware_locality pass the question on to the policy inside,
+// override_host does not.
+func (p *PolicyConfig) SumsWeights() bool {
+	for ; p != nil && p.Name != "override_host"; p = p.Child {
+		if p.Hash != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *PolicyConfig) refuse(rule string, at diag.Path, message string) {
 	p.Refusals = append(p.Refusals, Refusal{Rule: rule, Path: at, Message: message})
 }
