@@ -2,10 +2,14 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
 // policyWords are what users are told about a refused policy; the client's own text says more.
@@ -106,15 +110,21 @@ func hashOf(p *eds.PolicyConfig) *eds.HashConfig {
 }
 
 // balancerBuilt tells whether Envoy builds the load balancer whose settings it would refuse: not for a subset that no
-// endpoint is in (subset_lb.cc), and not the table of maglev while there is no endpoint.
+// endpoint is in (subset_lb.cc), and not the table of maglev while no endpoint gets into it.
 func (b *build) balancerBuilt(r *eds.Refusal) bool {
-	hosts := false
-	for _, group := range b.endpoints() {
-		hosts = hosts || len(group.GetLbEndpoints()) > 0
-	}
-	if r.Rule == "maglev-table-size-one" && !hosts {
+	if r.Rule == "maglev-table-size-one" && !b.tableFilled() {
 		return false
 	}
 	subset := b.policies[diag.Envoy].Find("subset")
 	return subset == nil || b.subsetExists(subset.Subset)
+}
+
+// tableFilled tells whether an endpoint gets into a table of the hash policy. The names of DNS clusters are taken for
+// resolved.
+func (b *build) tableFilled() bool {
+	if !slices.ContainsFunc(b.endpoints(), func(g *endpointv3.LocalityLbEndpoints) bool { return len(g.GetLbEndpoints()) > 0 }) {
+		return false
+	}
+	filled, err := simulate.EnvoyHashes(b.c.placed(), b.c.EnvoyVersion, b.c.ringsInLocalities())
+	return filled || err != nil
 }

@@ -93,3 +93,58 @@ func TestFoundWeightSums(t *testing.T) {
 		{"localities under load_aware_locality", heavyLocalities + policy(loadAware(maglev)), diag.Rejected, "locality-weight-sum-overflow", localities},
 	})
 }
+
+// TestFoundKeyLengths: the rings of wrappers have keys too.
+func TestFoundKeyLengths(t *testing.T) {
+	t.Parallel()
+	// hosts are two endpoints, the first with the key.
+	hosts := func(kind, fields string, key int) string {
+		return fmt.Sprintf("type: %s, load_assignment: {cluster_name: v, endpoints: [{lb_endpoints: ["+
+			"{endpoint: {address: {socket_address: {address: 1.2.3.4, port_value: 80}}}, metadata: {filter_metadata: {envoy.lb: {hash_key: %s, a: b}}}%s}, "+
+			"{endpoint: {address: {socket_address: {address: 1.2.3.5, port_value: 80}}}}]}]}", kind, strings.Repeat("x", key), fields)
+	}
+	both := func(key int) string { return hosts("STATIC", "", key) }
+	ring := lbPolicy("ring_hash", "")
+	policy := func(p string) string { return ", load_balancing_policy: " + p }
+	legacy := func(fields string) string { return ", lb_policy: RING_HASH, lb_subset_config: {" + fields + "}" }
+	const rule, says = "ring-hash-key-length", "Caught Aborted"
+	checkPolicies(t, []policyCase{
+		{"load_aware_locality", both(193) + policy(loadAware(ring)), diag.Crashes, rule, says},
+		{"load_aware_locality, shorter", both(192) + policy(loadAware(ring)), diag.Accept, "", ""},
+		{"any endpoint", both(193) + policy(subsetOf("fallback_policy: ANY_ENDPOINT", ring)), diag.Crashes, rule, says},
+		{"any endpoint, STRICT_DNS", hosts("STRICT_DNS", "", 193) + policy(subsetOf("fallback_policy: ANY_ENDPOINT", ring)), diag.Crashes, rule, says},
+		{"any endpoint in panic", both(193) + policy(subsetOf("panic_mode_any: true", ring)), diag.Crashes, rule, says},
+		{"no fallback", both(193) + policy(subsetOf("", ring)), diag.Accept, "", ""},
+		{"a subset of one", both(192) + policy(subsetOf("subset_selectors: [{keys: [a]}]", ring)), diag.Crashes, rule, says},
+		{"a subset with a single host", both(192) + policy(subsetOf("subset_selectors: [{keys: [a], single_host_per_subset: true}]", ring)), diag.Accept, "", ""},
+		{"a subset of others", both(193) + policy(subsetOf("subset_selectors: [{keys: [z]}]", ring)), diag.Accept, "", ""},
+		{"a default subset", both(193) + policy(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {a: b}", ring)), diag.Crashes, rule, says},
+		{"a default subset of others", both(193) + policy(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {z: b}", ring)), diag.Accept, "", ""},
+		{"legacy subset", both(193) + legacy("subset_selectors: [{keys: [a]}]"), diag.Crashes, rule, says},
+		{"legacy subset of others", both(193) + legacy("subset_selectors: [{keys: [z]}]"), diag.Accept, "", ""},
+		{"legacy subset for any endpoint", both(193) + legacy("subset_selectors: [{keys: [z]}], fallback_policy: ANY_ENDPOINT"), diag.Crashes, rule, says},
+		{"an unhealthy endpoint in load_aware_locality", hosts("STATIC", ", health_status: UNHEALTHY", 193) + policy(loadAware(ring)), diag.Accept, "", ""},
+		{"a degraded endpoint", hosts("STATIC", ", health_status: DEGRADED", 192) + policy(loadAware(subsetOf("fallback_policy: ANY_ENDPOINT", ring))), diag.Crashes, rule, says},
+	})
+}
+
+// TestFoundTables: what no endpoint gets into is not built.
+func TestFoundTables(t *testing.T) {
+	t.Parallel()
+	one, four := lbPolicy("maglev", "table_size: 1"), lbPolicy("maglev", "table_size: 4")
+	static := func(p string) string {
+		return "type: STATIC, load_assignment: {cluster_name: v, endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 1.2.3.4, port_value: 80}}}, " +
+			"metadata: {filter_metadata: {envoy.lb: {a: b}}}}]}]}, load_balancing_policy: " + p
+	}
+	const rule, says = "maglev-table-size-one", "Caught Floating point exception"
+	checkPolicies(t, []policyCase{
+		{"a default subset", static(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {a: b}", one)), diag.Crashes, rule, says},
+		{"a default subset without endpoints", static(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {a: c}", one)), diag.Accept, "", ""},
+		{"a default subset without endpoints in load_aware_locality", static(loadAware(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {a: c}", one))), diag.Accept, "", ""},
+		{"a subset with a single host", static(subsetOf("subset_selectors: [{keys: [a], single_host_per_subset: true}]", one)), diag.Accept, "", ""},
+		{"a subset with a single host, no prime number", static(subsetOf("subset_selectors: [{keys: [a], single_host_per_subset: true}]", four)), diag.Accept, "", ""},
+		{"localities without weights", static(lbPolicy("maglev", "table_size: 1, locality_weighted_lb_config: {}")), diag.Accept, "", ""},
+		{"load_aware_locality", static(loadAware(one)), diag.Crashes, rule, says},
+		{"a default subset without endpoints, no prime number", static(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {a: c}", four)), diag.Rejected, "maglev-table-size-not-prime", "The table size of maglev must be prime number"},
+	})
+}
