@@ -128,6 +128,11 @@ func (p *PolicyConfig) hash(c *lbcommonv3.ConsistentHashingLbConfig, useHostname
 			p.Refusals = append(p.Refusals, Refusal{Rule: "hash-policy-empty", Path: at.Field("hash_policy").Index(i), Thrown: true, Crash: true, Message: "panic: hash policy not set"})
 			return
 		}
+		// Envoy compiles it (hash_policy.cc, HeaderHashMethod).
+		if says := RegexError(h.GetHeader().GetRegexRewrite().GetPattern().GetRegex()); says != "" {
+			p.refuse("cluster-constraint", at.Field("hash_policy").Index(i).Field("header.regex_rewrite.pattern.regex"), says)
+			return
+		}
 	}
 }
 

@@ -290,3 +290,27 @@ func TestFoundPercents(t *testing.T) {
 		{"panic and a ring", legacy("lb_policy: RING_HASH, ring_hash_lb_config: {minimum_ring_size: 5, maximum_ring_size: 4}") + panics, diag.Rejected, rule, says},
 	})
 }
+
+// TestFoundHashRegex: the regular expressions of hash policies are compiled.
+func TestFoundHashRegex(t *testing.T) {
+	t.Parallel()
+	maglev := func(regexes ...string) string {
+		var list []string
+		for _, r := range regexes {
+			if r != "" {
+				r = "header: {header_name: x, regex_rewrite: {pattern: {regex: '" + r + "'}, substitution: x}}"
+			}
+			list = append(list, "{"+r+"}")
+		}
+		return lbPolicy("maglev", "table_size: 4, consistent_hashing_lb_config: {hash_policy: ["+strings.Join(list, ", ")+"]}")
+	}
+	const rule, paren = "cluster-constraint", "missing ): ("
+	checkPolicies(t, []policyCase{
+		{"before the table", static(maglev("(")), diag.Rejected, rule, paren},
+		{"the first", static(maglev("a", "[b", "(")), diag.Rejected, rule, "missing ]: [b"},
+		{"before an empty entry", static(maglev("(", "")), diag.Rejected, rule, paren},
+		{"after an empty entry", static(maglev("", "(")), diag.Crashes, "hash-policy-empty", "panic: hash policy not set"},
+		{"in load_aware_locality", static(loadAware(maglev("(?!x)"))), diag.Rejected, rule, "invalid perl operator: (?!"},
+		{"none", static(maglev("(a)")), diag.Rejected, "maglev-table-size-not-prime", "The table size of maglev must be prime number"},
+	})
+}
