@@ -3,6 +3,8 @@ package eds
 import (
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -58,8 +60,17 @@ type Refusal struct {
 	// Thrown: Envoy raises it as an exception, which leaves the constructor of a cluster at once; an error is looked at
 	// after what the constructor of a DNS cluster checks.
 	Thrown bool
+	// Worker: like Late, but the workers find it when they make their own load balancers, once the cluster has its
+	// endpoints (cluster_manager_impl.cc, ThreadLocalClusterManagerImpl::ClusterEntry).
+	Worker bool
+	// InSubset: only where the subset load balancer makes one for some endpoints.
+	InSubset bool
+	// InLocality: only where load_aware_locality makes one for a locality.
+	InLocality bool
 	// Crash: the process dies.
 	Crash bool
+	// Constraints has the message of an extension that breaks its own constraints, which say the rest.
+	Constraints proto.Message
 	// Unknown: the values of the policy hold something that Envoy does not know: it refuses a static cluster, and warns of
 	// one that came by CDS. Message is what both have in common.
 	Unknown bool
@@ -185,6 +196,18 @@ func (p *PolicyConfig) LocalityWeights() bool {
 	return false
 }
 
+// SumsWeights tells whether Envoy adds up weights before it makes the cluster (thread_aware_lb_impl.cc,
+// TypedHashLbConfigBase::validateEndpoints): subset and load_aware_locality pass the question on to the policy inside,
+// override_host does not.
+func (p *PolicyConfig) SumsWeights() bool {
+	for ; p != nil && p.Name != "override_host"; p = p.Child {
+		if p.Hash != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *PolicyConfig) refuse(rule string, at diag.Path, message string) {
 	p.Refusals = append(p.Refusals, Refusal{Rule: rule, Path: at, Message: message})
 }
@@ -192,12 +215,14 @@ func (p *PolicyConfig) refuse(rule string, at diag.Path, message string) {
 // childProvided: cluster_provided makes no load balancer, and Envoy does not look before it uses the one of a child.
 func (p *PolicyConfig) childProvided(child *PolicyConfig) {
 	if child.Name == "cluster_provided" {
-		p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-cluster-provided", Path: child.Path, Late: true, Crash: true, Message: "Caught Segmentation fault"})
+		p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-cluster-provided", Path: child.Path, Late: true, InSubset: p.Subset != nil, Crash: true,
+			Message: "Caught Segmentation fault"})
 	}
 }
 
 // adopt makes child the policy inside p.
 func (p *PolicyConfig) adopt(child PolicyConfig) {
+	child.madeBy(p.Name)
 	p.Refusals = append(p.Refusals, child.Refusals...)
 	if child.Name != "" {
 		p.Child = &child

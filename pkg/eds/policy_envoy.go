@@ -2,7 +2,6 @@ package eds
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -21,10 +20,7 @@ func EnvoyPolicy(m *clusterv3.Cluster, version int) PolicyConfig {
 		p = envoyLegacy(m)
 	}
 	p.HealthyPanicThreshold = panicThreshold(m)
-	if t := p.HealthyPanicThreshold; t != nil && math.IsNaN(*t) { // passes the constraints (load_balancer_impl.cc, LoadBalancerBase)
-		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: clusterPath("common_lb_config.healthy_panic_threshold.value"), Late: true,
-			Message: "Value not in the range of 0..100 range."})
-	}
+	p.checkPanic()
 	return p
 }
 
@@ -112,12 +108,16 @@ func envoyLegacy(m *clusterv3.Cluster) PolicyConfig {
 	switch m.GetLbPolicy() {
 	case clusterv3.Cluster_ROUND_ROBIN:
 		p.ConfigPath = clusterPath("round_robin_lb_config")
-		p.SlowStart = slowStart(m.GetRoundRobinLbConfig().GetSlowStartConfig())
+		p.checkZone()
+		readSlowStart(&p, m.GetRoundRobinLbConfig().GetSlowStartConfig())
 	case clusterv3.Cluster_LEAST_REQUEST:
 		p.ConfigPath = clusterPath("least_request_lb_config")
 		c := m.GetLeastRequestLbConfig()
 		p.ChoiceCount, p.ActiveRequestBias = optional(c.GetChoiceCount()), runtimeDouble(c.GetActiveRequestBias())
-		p.SlowStart = slowStart(c.GetSlowStartConfig())
+		p.checkZone()
+		readSlowStart(&p, c.GetSlowStartConfig())
+	case clusterv3.Cluster_RANDOM:
+		p.checkZone()
 	case clusterv3.Cluster_RING_HASH:
 		p.ConfigPath = clusterPath("ring_hash_lb_config")
 		c := m.GetRingHashLbConfig()

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
 	lbcommonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/common/v3"
 	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
@@ -16,9 +15,7 @@ import (
 	roundrobinv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/round_robin/v3"
 	subsetv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/subset/v3"
 	wrrlocalityv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/wrr_locality/v3"
-	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -26,17 +23,18 @@ import (
 func (p *PolicyConfig) readExtension(message proto.Message, version int) {
 	switch c := message.(type) {
 	case *roundrobinv3.RoundRobin:
-		p.SlowStart = slowStart(c.GetSlowStartConfig())
 		p.locality(c.GetLocalityLbConfig())
+		readSlowStart(p, c.GetSlowStartConfig())
 	case *leastrequestv3.LeastRequest:
 		p.ChoiceCount, p.ActiveRequestBias = optional(c.GetChoiceCount()), runtimeDouble(c.GetActiveRequestBias())
 		p.FullScan = c.GetSelectionMethod() == leastrequestv3.LeastRequest_FULL_SCAN || c.GetEnableFullScan().GetValue()
-		p.SlowStart = slowStart(c.GetSlowStartConfig())
 		p.locality(c.GetLocalityLbConfig())
+		readSlowStart(p, c.GetSlowStartConfig())
 	case *randomv3.Random:
 		p.locality(c.GetLocalityLbConfig())
 	case *wrrv3.ClientSideWeightedRoundRobin:
-		p.SlowStart = slowStart(c.GetSlowStartConfig())
+		p.clientSideDurations(c)
+		readSlowStart(p, c.GetSlowStartConfig())
 	case *ringhashv3.RingHash:
 		p.LocalityWeighted = c.GetLocalityWeightedLbConfig() != nil
 		// The fields of RingHash itself count only where the common message is absent, not where it is empty.
@@ -64,6 +62,7 @@ func (p *PolicyConfig) readExtension(message proto.Message, version int) {
 		if version < 40 {
 			p.refuse("lb-policy-unknown", p.Path, "envoy.load_balancing_policies.load_aware_locality is not yet implemented")
 		}
+		p.loadAwareNumbers(c)
 		p.loadAware(p.inner(c.GetEndpointPickingPolicy(), "endpoint_picking_policy", "No supported endpoint picking policy.", version))
 	case *overridehostv3.OverrideHost:
 		p.overrideHost(c, version)
@@ -75,7 +74,7 @@ func (p *PolicyConfig) loadAware(child PolicyConfig) {
 	case "load_aware_locality":
 		p.refuse("lb-policy-unknown", child.Path, "load_aware_locality cannot be its own endpoint_picking_policy")
 	case "cluster_provided":
-		p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-cluster-provided", Path: child.Path, Late: true, Message: "Unsupported endpoint picking policy for " +
+		p.Refusals = append(p.Refusals, Refusal{Rule: "lb-policy-cluster-provided", Path: child.Path, Late: true, Worker: true, Message: "Unsupported endpoint picking policy for " +
 			"load_aware_locality: envoy.load_balancing_policies.cluster_provided. Child load balancer could not be instantiated per locality."})
 	}
 	p.adopt(child)
@@ -90,17 +89,20 @@ func (p *PolicyConfig) inner(list *clusterv3.LoadBalancingPolicy, field, message
 	return child
 }
 
-// overrideHost checks its constraints, which Envoy enforces in this extension (override_host/config.cc).
+// overrideHost checks its constraints, which Envoy enforces in this extension (override_host/config.cc), and its sources
+// (override_host/load_balancer.cc, makeOverrideSources).
 func (p *PolicyConfig) overrideHost(c *overridehostv3.OverrideHost, version int) {
-	constraint := func(field, text string) {
-		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field(field), Thrown: true,
-			Message: "Proto constraint validation failed (OverrideHostValidationError." + text + ")"})
+	if c.ValidateAll() != nil {
+		p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path, Thrown: true, Constraints: c})
 	}
-	switch {
-	case len(c.GetOverrideHostSources()) == 0:
-		constraint("override_host_sources", "OverrideHostSources: value must contain at least 1 item(s)")
-	case c.GetFallbackPolicy() == nil:
-		constraint("fallback_policy", "FallbackPolicy: value is required")
+	for i, source := range c.GetOverrideHostSources() {
+		at := p.Path.Field("override_host_sources").Index(i)
+		switch header, metadata := source.GetHeader() != "", source.GetMetadata() != nil; {
+		case !header && !metadata:
+			p.refuse("cluster-constraint", at, "Empty override source")
+		case header && metadata:
+			p.refuse("cluster-constraint", at, "Only one override source must be set")
+		}
 	}
 	child, missing := envoyList(c.GetFallbackPolicy(), p.Path.Field("fallback_policy"), version)
 	if child.Name == "" {
@@ -126,6 +128,11 @@ func (p *PolicyConfig) hash(c *lbcommonv3.ConsistentHashingLbConfig, useHostname
 			p.Refusals = append(p.Refusals, Refusal{Rule: "hash-policy-empty", Path: at.Field("hash_policy").Index(i), Thrown: true, Crash: true, Message: "panic: hash policy not set"})
 			return
 		}
+		// Envoy compiles it (hash_policy.cc, HeaderHashMethod).
+		if says := RegexError(h.GetHeader().GetRegexRewrite().GetPattern().GetRegex()); says != "" {
+			p.refuse("cluster-constraint", at.Field("hash_policy").Index(i).Field("header.regex_rewrite.pattern.regex"), says)
+			return
+		}
 	}
 }
 
@@ -142,6 +149,7 @@ func (p *PolicyConfig) locality(c *lbcommonv3.LocalityLbConfig) {
 	if e := z.GetRoutingEnabled(); e != nil {
 		p.ZoneAware.RoutingEnabled = new(e.GetValue())
 	}
+	p.checkZone()
 }
 
 func forceLocalZone(z *lbcommonv3.LocalityLbConfig_ZoneAwareLbConfig) *uint64 {
@@ -152,23 +160,4 @@ func forceLocalZone(z *lbcommonv3.LocalityLbConfig_ZoneAwareLbConfig) *uint64 {
 		return new(uint64(1))
 	}
 	return nil
-}
-
-// slowStartMessage is the configuration of a Cluster or of an extension, which have the same fields.
-type slowStartMessage interface {
-	comparable
-	GetSlowStartWindow() *durationpb.Duration
-	GetAggression() *corev3.RuntimeDouble
-	GetMinWeightPercent() *typev3.Percent
-}
-
-func slowStart[M slowStartMessage](c M) *SlowStartConfig {
-	if c == *new(M) {
-		return nil
-	}
-	s := &SlowStartConfig{WindowMillis: c.GetSlowStartWindow().AsDuration().Milliseconds(), Aggression: runtimeDouble(c.GetAggression())}
-	if w := c.GetMinWeightPercent(); w != nil {
-		s.MinWeightPercent = new(w.GetValue())
-	}
-	return s
 }

@@ -61,9 +61,7 @@ func zoneReason(c *Context, config *eds.PolicyConfig, local bool) string {
 	case c.Bootstrap.Assignments[c.Bootstrap.LocalClusterName] == nil:
 		return "" // the endpoints of the local cluster are not known
 	}
-	r := *c.Resource
-	r.Cluster, r.Bootstrap, r.Source = c.Cluster, c.Bootstrap, c.Source
-	model, err := simulate.EnvoyModel(&r, c.EnvoyVersion)
+	model, err := simulate.EnvoyModel(c.placed(), c.EnvoyVersion)
 	if err != nil {
 		return ""
 	}

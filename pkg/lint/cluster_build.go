@@ -44,6 +44,8 @@ const (
 	stageProvided  = "13-f-provided"    // cluster_manager_impl.cc, loadCluster, before the load balancers
 	stageBalancer  = "13-load-balancer" // the same, thread-aware load balancers
 	stageLocal     = "13-local-cluster" // the same, init, when all clusters are there
+	stageWorker    = "13-worker"        // the same, when a cluster is ready and the workers make their load balancers
+	stageApply     = "14-apply"
 )
 
 // The places in the order of grpc-go within 00-cluster (unmarshal_cds.go; grpc-eds.md 4.1).
@@ -134,9 +136,14 @@ func (b *build) envoy(stage, rule string, at diag.Path, message, says string) {
 }
 
 func (b *build) envoyEffect(effect diag.Effect, stage, rule string, at diag.Path, message, says string) {
+	b.says(effect, stage, rule, at, message, b.frame(effect, says))
+}
+
+// says records what Envoy does, with the text as it is.
+func (b *build) says(effect diag.Effect, stage, rule string, at diag.Path, message, says string) {
 	p := b.problem(rule, at, message)
 	if *p.Envoy.Effect == diag.None {
-		p.Envoy = diag.Override{Effect: &effect, Message: b.frame(effect, says), Stage: stage}
+		p.Envoy = diag.Override{Effect: &effect, Message: says, Stage: stage}
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"github.com/edsctl/edsctl/pkg/diag"
 )
 
+const durationWords = "a duration must not be negative, and at most 9223372035s"
+
 // clusterDurations reports durations of the cluster that Envoy refuses before it comes to constraints (utility.cc,
 // validateDurationNoThrow; stage 06-duration), and those of the assignment's leds_config.
 func clusterDurations(c *Context, report func(diag.Problem)) {
 	say := func(at diag.Path, d *durationpb.Duration) {
 		if reason := DurationError(d); reason != "" {
-			report(diag.Problem{Rule: "duration-invalid", Path: at, Envoy: EnvoySays(reason), Message: "a duration must not be negative, and at most 9223372035s"})
+			report(diag.Problem{Rule: "duration-invalid", Path: at, Envoy: EnvoySays(reason), Message: durationWords})
 		}
 	}
 	for i, group := range c.Resource.Assignment.GetEndpoints() {

@@ -3,8 +3,6 @@ package lint
 import (
 	"encoding/hex"
 	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -261,26 +259,10 @@ func stringMatcher(m *matcherv3.StringMatcher) *refusal {
 	return regex(m.GetSafeRegex().GetRegex()).below(diag.Path{}.Field("safe_regex.regex"))
 }
 
-// re2Texts are RE2's words for the errors of Go's parser, which takes the same syntax (re2/parse.cc).
-var re2Texts = map[syntax.ErrorCode]string{
-	syntax.ErrInvalidCharClass: "invalid character class", syntax.ErrInvalidCharRange: "invalid character class range", syntax.ErrInvalidEscape: "invalid escape sequence",
-	syntax.ErrInvalidNamedCapture: "invalid named capture group", syntax.ErrInvalidPerlOp: "invalid perl operator", syntax.ErrInvalidRepeatOp: "bad repetition operator",
-	syntax.ErrInvalidRepeatSize: "invalid repetition size", syntax.ErrInvalidUTF8: "invalid UTF-8", syntax.ErrMissingBracket: "missing ]", syntax.ErrMissingParen: "missing )",
-	syntax.ErrMissingRepeatArgument: "no argument for repetition operator", syntax.ErrTrailingBackslash: "trailing \\", syntax.ErrUnexpectedParen: "unexpected )",
-	syntax.ErrNestingDepth: "expression nests too deeply", syntax.ErrLarge: "expression too large",
-}
-
 func regex(pattern string) *refusal {
-	_, err := regexp.Compile(pattern)
-	if err == nil {
+	says := eds.RegexError(pattern)
+	if says == "" {
 		return nil
-	}
-	says := err.Error()
-	if e, ok := err.(*syntax.Error); ok { //nolint:errorlint // what regexp documents
-		says = re2Texts[e.Code]
-		if e.Code != syntax.ErrTrailingBackslash {
-			says += ": " + e.Expr
-		}
 	}
 	return &refusal{nil, fmt.Sprintf("%q is no regular expression: %s", pattern, says), says}
 }
@@ -300,6 +282,3 @@ func outlierDetector(o *clusterv3.OutlierDetection) *refusal {
 	return &refusal{inCluster("outlier_detection.max_ejection_time"), "max_ejection_time is less than base_ejection_time (30s when it is not set)",
 		"outlier detector's max_ejection_time cannot be smaller than base_ejection_time"}
 }
-
-// isDNS tells whether a name is resolved by the cluster.
-func (b *build) isDNS() bool { return b.kind == eds.TypeStrictDNS || b.kind == eds.TypeLogicalDNS }

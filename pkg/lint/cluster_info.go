@@ -16,7 +16,7 @@ import (
 // byInfo checks what ClusterInfoImpl reads before the policy (upstream_impl.cc): protocols, thresholds and the addresses
 // that connections are made from; and what the DNS types read around it (cluster_factory_impl.cc, strict_dns_cluster.cc).
 func (b *build) byInfo() {
-	if b.isDNS() {
+	if b.takesNames() {
 		b.refuse(stageResolvers, b.dnsResolvers())
 	}
 	b.refuse(stageSocket, b.transportSockets())

@@ -10,6 +10,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // constraintRules maps a field (or a required oneof) of a message to the rule about its constraint. The message's name
@@ -174,20 +175,5 @@ func durationText(a *endpointv3.ClusterLoadAssignment) string {
 	return fmt.Sprintf("%d seconds and %d nanoseconds", d.GetSeconds(), d.GetNanos())
 }
 
-// maxDurationSeconds is the most that Envoy takes: it keeps nanoseconds in 64 bits, less a reserve of one second.
-const maxDurationSeconds = 9223372035
-
 // DurationError is Envoy's text about a duration that it refuses (stage 06-duration), empty for a good or absent one.
-func DurationError(d *durationpb.Duration) string {
-	switch {
-	case d == nil:
-		return ""
-	case d.Seconds < 0 || d.Nanos < 0:
-		return "Invalid duration: Expected positive duration: <dump>"
-	case d.Nanos > 999999999 || d.Seconds > 315576000000:
-		return "Invalid duration: Duration out-of-range according to Protobuf: <dump>"
-	case d.Seconds > maxDurationSeconds:
-		return "Invalid duration: Duration out-of-range: <dump>"
-	}
-	return ""
-}
+func DurationError(d *durationpb.Duration) string { return eds.DurationError(d) }

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
 // policyWords are what users are told about a refused policy; the client's own text says more.
@@ -17,6 +20,7 @@ var policyWords = map[string]string{
 	"wrr-locality-child":          "wrr_locality takes client_side_weighted_round_robin only",
 	"hash-policy-empty":           "an empty entry in hash_policy ends the Envoy process",
 	"maglev-table-size-one":       "table_size 1 ends the Envoy process: use a larger prime number",
+	"duration-invalid":            durationWords,
 	"grpc-ring-hash-function":     "gRPC takes ring_hash with hash_function XX_HASH only",
 	"grpc-lb-policy-unsupported":  "gRPC does not know this load balancing policy",
 	"maglev-table-size-not-prime": "table_size must be a prime number",
@@ -50,26 +54,8 @@ func (b *build) byPolicy() {
 	p := &b.policies[diag.Envoy]
 	refusals := slices.DeleteFunc(slices.Clone(p.Refusals), func(r eds.Refusal) bool { return r.Parse }) // reported by the decoder
 	for i := range refusals {
-		r := &refusals[i]
 		first := i == 0 || refusals[i-1].Thrown || refusals[i-1].Late
-		stage, effect := stageType, diag.Reject
-		switch {
-		case r.Thrown && first && (b.kind == eds.TypeStrictDNS || b.kind == eds.TypeLogicalDNS):
-			stage = stageThrown
-		case r.Late && !b.balancerBuilt(r):
-			continue
-		case r.Late && r.Crash:
-			stage = "14-apply"
-		case r.Late:
-			stage = stageBalancer
-		}
-		if r.Crash {
-			effect = diag.Crash
-		}
-		if r.Unknown {
-			effect = b.unknownEffect()
-		}
-		b.envoyEffect(effect, stage, r.Rule, r.Path, refusalWords(r, hashOf(p)), r.Message)
+		b.byRefusal(&refusals[i], first, hashOf(p))
 	}
 	b.failureRate()
 	if b.m.GetEdsClusterConfig() != nil && !b.typeIsEDS() {
@@ -91,6 +77,65 @@ func (b *build) unknownEffect() diag.Effect {
 		return diag.Warn
 	}
 	return diag.Reject
+}
+
+// byRefusal reports one refusal; first tells whether it is not behind one that ended the constructor with an error.
+func (b *build) byRefusal(r *eds.Refusal, first bool, h *eds.HashConfig) {
+	stage, effect := stageType, diag.Reject
+	switch {
+	case r.Thrown && first && b.takesNames():
+		stage = stageThrown
+	case r.Late && !b.balancerBuilt(r):
+		return
+	case r.Worker:
+		b.byWorker(r, refusalWords(r, h))
+		return
+	case r.Late && r.Crash:
+		stage = stageApply
+	case r.Late:
+		stage = stageBalancer
+	}
+	if r.Crash {
+		effect = diag.Crash
+	}
+	if r.Unknown {
+		effect = b.unknownEffect()
+	}
+	words := refusalWords(r, h)
+	if r.Constraints != nil {
+		v := violations(r.Constraints)[0]
+		r.Path, r.Message, words = r.Path.Join(v.path), "Proto constraint validation failed ("+v.chain+")", v.words()
+	}
+	b.envoyEffect(effect, stage, r.Rule, r.Path, words, r.Message)
+}
+
+// byWorker reports what the workers find. That refuses a cluster that is ready at once, and the first update of EDS;
+// nobody catches it when a name is resolved.
+func (b *build) byWorker(r *eds.Refusal, words string) {
+	switch {
+	case b.kind == eds.TypeEDS && b.c.InLoadAssignment() && !b.edsFromFile():
+	case b.kind == eds.TypeEDS && b.c.InLoadAssignment(): // a file without endpoints
+		b.envoy(stageWorker, r.Rule, r.Path, words, r.Message)
+	case b.kind == eds.TypeEDS:
+		b.says(diag.Reject, stageApply, r.Rule, r.Path, words, r.Message)
+	case b.takesNames() && b.hasEndpoints():
+		b.says(diag.Crash, stageApply, r.Rule, r.Path, words, "std::terminate called! Uncaught EnvoyException '"+r.Message+"', see trace.")
+	default:
+		b.envoy(stageWorker, r.Rule, r.Path, words, r.Message)
+	}
+}
+
+// takesNames: the types that resolve the names of their endpoints.
+func (b *build) takesNames() bool { return b.kind == eds.TypeStrictDNS || b.kind == eds.TypeLogicalDNS }
+
+// edsFromFile tells whether the endpoints of the cluster are in a file, which Envoy reads before it makes the cluster.
+func (b *build) edsFromFile() bool {
+	source := b.m.GetEdsClusterConfig().GetEdsConfig()
+	return source.GetPathConfigSource() != nil || source.GetPath() != "" //nolint:staticcheck // still read
+}
+
+func (b *build) hasEndpoints() bool {
+	return slices.ContainsFunc(b.endpoints(), func(g *endpointv3.LocalityLbEndpoints) bool { return len(g.GetLbEndpoints()) > 0 })
 }
 
 // typeIsEDS: Envoy looks at `type` here, so an EDS cluster by cluster_type is none.
@@ -127,15 +172,24 @@ func hashOf(p *eds.PolicyConfig) *eds.HashConfig {
 }
 
 // balancerBuilt tells whether Envoy builds the load balancer whose settings it would refuse: not for a subset that no
-// endpoint is in (subset_lb.cc), and not the table of maglev while there is no endpoint.
+// endpoint is in (subset_lb.cc), not for a locality without endpoints (load_aware_locality_lb.cc), and not the table of
+// maglev while no endpoint gets into it.
 func (b *build) balancerBuilt(r *eds.Refusal) bool {
-	hosts := false
-	for _, group := range b.endpoints() {
-		hosts = hosts || len(group.GetLbEndpoints()) > 0
-	}
-	if r.Rule == "maglev-table-size-one" && !hosts {
+	if r.Rule == "maglev-table-size-one" && !b.tableFilled() {
 		return false
 	}
-	subset := b.policies[diag.Envoy].Find("subset")
-	return subset == nil || b.subsetExists(subset.Subset)
+	if r.InLocality && !b.hasEndpoints() {
+		return false
+	}
+	return !r.InSubset || b.subsetExists(b.policies[diag.Envoy].Find("subset").Subset)
+}
+
+// tableFilled tells whether an endpoint gets into a table of the hash policy. The names of DNS clusters are taken for
+// resolved.
+func (b *build) tableFilled() bool {
+	if !b.hasEndpoints() {
+		return false
+	}
+	filled, err := simulate.EnvoyHashes(b.c.placed(), b.c.EnvoyVersion, b.c.ringsInLocalities())
+	return filled || err != nil
 }

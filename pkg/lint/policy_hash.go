@@ -104,28 +104,57 @@ func gapCrash(c *Context, report func(diag.Problem)) {
 // rings looks at the rings that Envoy would build.
 func rings(c *Context, p *eds.PolicyConfig, report func(diag.Problem)) {
 	minimum, maximum := p.Hash.RingSizes()
-	if minimum > maximum || minimum == 0 || c.Policy(diag.Envoy).Has("subset") {
-		return // refused or empty; rings of subsets depend on the request
+	if minimum > maximum || minimum == 0 {
+		return // refused or empty
 	}
 	written := p.Hash.MinimumRingSize != nil || p.Hash.MaximumRingSize != nil
-	longest := longestKey(c, p.Hash.UseHostname)
-	if !written && longest < keyBuffer-maxIndexDigits {
+	long := longestKey(c, p.Hash.UseHostname) >= keyBuffer-maxIndexDigits
+	if !written && !long {
 		return // nothing to say about a ring of the default size: do not build it
 	}
-	r := *c.Resource
-	r.Cluster, r.Bootstrap, r.Source = c.Cluster, c.Bootstrap, c.Source
-	model, err := simulate.EnvoyModel(&r, c.EnvoyVersion)
+	subset := c.Policy(diag.Envoy).Find("subset")
+	if subset != nil && (!long || subset.Child.Has("subset")) {
+		return // the sizes of subsets' rings depend on the request
+	}
+	model, err := simulate.EnvoyModel(c.placed(), c.EnvoyVersion)
 	if err != nil {
 		return // a ring that is too large to look at
 	}
+	if long {
+		keyLengths(c, model, report)
+	}
+	if !written || subset != nil {
+		return
+	}
 	for _, table := range model.Tables() {
-		keys := model.RingKeys(table.Priority)
-		if len(keys) == 0 {
-			continue
-		}
-		keyLength(c, keys, report)
-		if written {
+		if keys := model.RingKeys(table.Priority); len(keys) > 0 {
 			ringSize(p, table, keys, model.RingShares(table.Priority), report)
+		}
+	}
+}
+
+// placed is the resource in its cluster and bootstrap.
+func (c *Context) placed() *eds.Resource {
+	r := *c.Resource
+	r.Cluster, r.Bootstrap, r.Source = c.Cluster, c.Bootstrap, c.Source
+	return &r
+}
+
+// ringsInLocalities tells whether each locality has rings or tables of its own (lb/envoy, Model.Rings).
+func (c *Context) ringsInLocalities() bool {
+	aware := c.Policy(diag.Envoy).Find("load_aware_locality")
+	return aware != nil && aware.Has("subset")
+}
+
+// keyLengths looks for the first ring with a key that ends the process.
+func keyLengths(c *Context, model *lbenvoy.Model, report func(diag.Problem)) {
+	all, err := model.Rings(c.ringsInLocalities())
+	if err != nil {
+		return // a ring that is too large to look at
+	}
+	for _, keys := range all {
+		if keyLength(c, keys, report) {
+			return
 		}
 	}
 }
@@ -156,7 +185,7 @@ const maxIndexDigits = 8
 
 // keyLength follows the buffer: when writing an index makes it grow, a pointer into it is stale. With a single digit the
 // process survives; it grows safely while the key itself is copied.
-func keyLength(c *Context, keys []lbenvoy.RingKey, report func(diag.Problem)) {
+func keyLength(c *Context, keys []lbenvoy.RingKey, report func(diag.Problem)) bool {
 	capacity := keyBuffer
 	grow := func(n int) {
 		if n > capacity {
@@ -171,9 +200,10 @@ func keyLength(c *Context, keys []lbenvoy.RingKey, report func(diag.Problem)) {
 			i, j := placeOf(c, k.Endpoint)
 			report(diag.Problem{Rule: "ring-hash-key-length", Path: endpointPath(i, j), Envoy: EnvoySays("Caught Aborted"),
 				Message: fmt.Sprintf("the hash key of this endpoint has %d bytes: with an index of %d digits it overruns a buffer of Envoy, which dies of it", len(k.Key), digits)})
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // placeOf is the position of the n-th endpoint of the assignment.

@@ -17,7 +17,7 @@ func (b *build) endpoints() []*endpointv3.LocalityLbEndpoints {
 }
 
 // subsetExists tells whether subset load balancing makes a load balancer at all: one for a fallback, or one for a subset
-// that an endpoint belongs to.
+// that an endpoint belongs to. A subset with a single host has none.
 func (b *build) subsetExists(s *eds.SubsetConfig) bool {
 	fallback := func(name string) bool { return name == "ANY_ENDPOINT" || name == "DEFAULT_SUBSET" }
 	if fallback(s.Fallback) || s.PanicModeAny || slices.ContainsFunc(s.Selectors, func(l eds.SubsetSelector) bool { return fallback(l.Fallback) }) {
@@ -27,7 +27,7 @@ func (b *build) subsetExists(s *eds.SubsetConfig) bool {
 		for _, end := range group.GetLbEndpoints() {
 			metadata := end.GetMetadata().GetFilterMetadata()["envoy.lb"].GetFields()
 			for _, selector := range s.Selectors {
-				if !slices.ContainsFunc(selector.Keys, func(key string) bool { return metadata[key] == nil }) {
+				if !selector.SingleHostPerSubset && !slices.ContainsFunc(selector.Keys, func(key string) bool { return metadata[key] == nil }) {
 					return true
 				}
 			}

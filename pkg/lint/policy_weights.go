@@ -71,9 +71,7 @@ func localityWeights(c *Context) (any bool, first, differs int) {
 // randomSkew: RANDOM takes the number that chose the priority to choose the endpoint as well (random_lb.cc), so the
 // residues that lead to a priority favour some endpoints. It speaks from a tenth of an even share on.
 func randomSkew(c *Context, report func(diag.Problem)) {
-	r := *c.Resource
-	r.Cluster, r.Bootstrap, r.Source = c.Cluster, c.Bootstrap, c.Source
-	model, err := simulate.EnvoyModel(&r, c.EnvoyVersion)
+	model, err := simulate.EnvoyModel(c.placed(), c.EnvoyVersion)
 	if err != nil {
 		return
 	}

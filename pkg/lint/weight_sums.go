@@ -83,7 +83,7 @@ func (w *walk) hostWeightSums() []sumProblem {
 	for _, priority := range slices.Sorted(maps.Keys(s.over)) {
 		at := s.over[priority]
 		p := hostSum(at, fmt.Sprintf("the endpoint weights of priority %d sum up to %d, more than %d", priority, *s.envoy[priority], uint64(maxWeightSum)))
-		p.Envoy = EnvoySays("The sum of weights of all upstream hosts in a locality exceeds 4294967295")
+		p.Envoy = envoySum(w.c, "The sum of weights of all upstream hosts in a locality exceeds 4294967295")
 		p.GRPC.Effect = new(diag.None)
 		if s.overHere[at] {
 			both[at] = true
@@ -100,6 +100,14 @@ func (w *walk) hostWeightSums() []sumProblem {
 		out = append(out, sumProblem{w.c.Resource.Assignment.GetEndpoints()[at.group].GetPriority(), p})
 	}
 	return out
+}
+
+// envoySum is what Envoy says about a sum, nothing where no policy that adds up is asked.
+func envoySum(c *Context, says string) diag.Override {
+	if !c.Policy(diag.Envoy).SumsWeights() {
+		return diag.Override{Effect: new(diag.None)}
+	}
+	return EnvoySays(says)
 }
 
 var grpcHostSum = GRPCSays("sum of weights of endpoints in the same locality exceeds maximum value 4294967295")
@@ -153,10 +161,10 @@ func localityWeightSums(c *Context) []sumProblem {
 	for _, p := range slices.Sorted(maps.Keys(grpcAt)) {
 		i, same := envoyAt[p]
 		if same && i != grpcAt[p] {
-			out = append(out, sumProblem{p, localitySum(i, p, envoy[p], true, false)})
+			out = append(out, sumProblem{p, localitySum(c, i, p, envoy[p], true, false)})
 			same = false
 		}
-		out = append(out, sumProblem{p, localitySum(grpcAt[p], p, grpc[p], same, true)})
+		out = append(out, sumProblem{p, localitySum(c, grpcAt[p], p, grpc[p], same, true)})
 	}
 	return out
 }
@@ -167,11 +175,11 @@ func setFirst(m map[uint32]int, p uint32, i int) {
 	}
 }
 
-func localitySum(i int, priority uint32, sum uint64, envoy, grpc bool) diag.Problem {
+func localitySum(c *Context, i int, priority uint32, sum uint64, envoy, grpc bool) diag.Problem {
 	p := diag.Problem{
 		Rule: "locality-weight-sum-overflow", Path: groupPath(i).Field("load_balancing_weight"),
 		Message: fmt.Sprintf("the locality weights of priority %d sum up to %d, more than %d", priority, sum, uint64(maxWeightSum)),
-		Envoy:   EnvoySays("The sum of weights of all localities at the same priority exceeds 4294967295"),
+		Envoy:   envoySum(c, "The sum of weights of all localities at the same priority exceeds 4294967295"),
 		GRPC:    GRPCSays(fmt.Sprintf("sum of weights of localities at the same priority %d exceeded maximal value", priority)),
 	}
 	if !envoy {

@@ -14,7 +14,10 @@ func (m *Model) RingKeys(priority int) []RingKey {
 	if len(m.balancers) == 0 || priority >= len(m.balancers[0].tables) || m.balancers[0].tables[priority].ring == nil {
 		return nil
 	}
-	t := m.balancers[0].tables[priority]
+	return m.balancers[0].tables[priority].keys()
+}
+
+func (t *table) keys() []RingKey {
 	counts := t.ring.Counts()
 	keys := make([]RingKey, len(t.weights))
 	for i, w := range t.weights {
