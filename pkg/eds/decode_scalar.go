@@ -185,8 +185,16 @@ func atoi(s string) (number, error) {
 	return number{abs: u, neg: neg && u != 0}, err
 }
 
-// atod is absl::SimpleAtod: decimal or hexadecimal floating point, an optional sign.
+// asciiSpace is what absl::ascii_isspace takes for white space.
+const asciiSpace = " \t\n\v\f\r"
+
+// atod is absl::SimpleAtod: decimal or hexadecimal floating point, an optional sign, white space around it. Not a number
+// may have a sign too, and characters that tell its payload.
 func atod(s string) (float64, bool) {
+	s = strings.Trim(s, asciiSpace)
+	if isNaN(s) {
+		return math.NaN(), true
+	}
 	if strings.Contains(s, "_") || strings.HasPrefix(s, "+-") {
 		return 0, false
 	}
@@ -206,6 +214,24 @@ func atod(s string) (float64, bool) {
 	return f, true
 }
 
+// isNaN tells whether absl::from_chars takes a text for not a number: "nan" or "nan(payload)" in any case.
+func isNaN(s string) bool {
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		s = s[1:]
+	}
+	if len(s) < 3 || !strings.EqualFold(s[:3], "nan") {
+		return false
+	}
+	payload, hasPayload := strings.CutPrefix(s[3:], "(")
+	if !hasPayload {
+		return len(s) == 3
+	}
+	payload, closed := strings.CutSuffix(payload, ")")
+	return closed && !strings.ContainsFunc(payload, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	})
+}
+
 // whole reads a number that must be whole, within the range that a double holds exactly (lo to hi); done is false
 // when a problem was reported.
 func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
@@ -214,7 +240,7 @@ func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
 		return number{}, false
 	}
 	inString := v.kind == jsonString
-	if inString && strings.ContainsAny(v.text, " \t\n\v\f\r") {
+	if inString && strings.ContainsAny(v.text, asciiSpace) {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
 		return number{}, false
 	}
@@ -296,20 +322,14 @@ func (d *decoder) floatValue(v value, single bool) (float64, bool) {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return 0, false
 	}
-	var f float64
-	switch v.text {
-	case "NaN":
-		f = math.NaN()
-	case "Infinity":
-		f = math.Inf(1)
-	case "-Infinity":
-		f = math.Inf(-1)
-	default:
-		var ok bool
-		if f, ok = atod(v.text); !ok {
-			d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
-			return 0, false
-		}
+	text := v.text
+	if v.kind == jsonString {
+		text = d.validText(v)
+	}
+	f, ok := atod(text)
+	if !ok {
+		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), text), "non-number characters in quoted number")
+		return 0, false
 	}
 	if single && !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) {
 		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.fieldName()), "float out of range")
