@@ -85,7 +85,7 @@ func (p *jsonParser) fail(at int, reason string) bool {
 		_, size := utf8.DecodeRune(p.src[at:])
 		end += size
 	}
-	e := &SyntaxError{Span: p.file.span(at, end), Message: strings.ToLower(reason[:1]) + reason[1:], Envoy: cString(reason)}
+	e := &SyntaxError{Span: p.file.span(at, end), Message: strings.ToLower(reason[:1]) + reason[1:], Envoy: reason}
 	if reason == "JSON content was too deeply nested" {
 		e.Rule, e.Message = "nesting-too-deep", fmt.Sprintf("JSON is nested deeper than %d levels", maxJSONDepth)
 	}

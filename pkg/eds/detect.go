@@ -52,7 +52,7 @@ func detectFormat(src []byte, suffix string) Format {
 			return Binary
 		}
 	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
-		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) {
+		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || isResponseText(src) {
 			return TextProto
 		}
 	}

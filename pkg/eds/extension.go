@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -60,11 +61,15 @@ func (r *reader) extension(content document.Format) {
 		}
 		text := se.Envoy
 		if start := bytes.TrimLeft(r.src, " \t\r\n"); len(start) > 0 && start[0] != '{' {
-			text = fmt.Sprintf("unexpected character: '%c'; expected '{'", start[0]) // a message is wanted, so no other kind is tried
+			first := rune(start[0])
+			if first >= utf8.RuneSelf {
+				first = utf8.RuneError // the first byte of a character, as logs are read
+			}
+			text = fmt.Sprintf("unexpected character: '%c'; expected '{'", first) // a message is wanted, so no other kind is tried
 		}
 		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", text))
 	case TextProto:
-		p.Envoy.Message = fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root)
+		p.Envoy.Message = w.inFile(fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root))
 	case Binary:
 		if first.Source == FromFile {
 			p.Rule = "file-eds-pb-garbage"

@@ -144,6 +144,9 @@ func (r *reader) read() {
 	format := r.opts.Format
 	if format == AutoFormat {
 		format = detectFormat(r.src, r.suffix)
+		if parser := envoyParser(r.suffix); format == Binary && (parser == YAML || parser == JSON) && r.suffix != "" && !isWire(r.src) {
+			format = parser
+		}
 	}
 	r.file.Format = format
 	switch format {
@@ -325,6 +328,7 @@ const (
 	deltaResponseMessage = "envoy.service.discovery.v3.DeltaDiscoveryResponse"
 	assignmentMessage    = "envoy.config.endpoint.v3.ClusterLoadAssignment"
 	clusterMessage       = "envoy.config.cluster.v3.Cluster"
+	wrapperMessage       = "envoy.service.discovery.v3.Resource"
 )
 
 // rootMessage is the outermost message that Envoy would take a text for whose shape is not known.

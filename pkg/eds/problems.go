@@ -83,9 +83,14 @@ func (d *decoder) invalidText(cause string) string {
 func (d *decoder) parseText(reason string) string { return d.where.parseText(reason) }
 
 func (w wire) parseText(reason string) string {
-	text := "Unable to parse JSON as proto (INVALID_ARGUMENT: " + reason + ")"
+	text, _, _ := strings.Cut(w.inFile("Unable to parse JSON as proto (INVALID_ARGUMENT: "+reason+")"), "\x00") // logged as a C string
+	return text
+}
+
+// inFile begins a text with the name of the file where Envoy mentions it.
+func (w wire) inFile(text string) string {
 	if w.file != "" {
-		text = "in " + w.file + ", " + text
+		return "in " + w.file + ", " + text
 	}
 	return text
 }

@@ -81,8 +81,15 @@ func (r *reader) recogniseText() Shape {
 		return ShapeResponse
 	case regexp.MustCompile(`(?m)^\s*(load_assignment|connect_timeout|lb_policy)\b`).Match(r.src):
 		return ShapeCluster
+	case envoyParser(r.suffix) == TextProto && isResponseText(r.src):
+		return ShapeResponse
 	}
 	return ShapeAssignment
+}
+
+// isResponseText tells whether a text is a whole DiscoveryResponse in text proto, however it is laid out.
+func isResponseText(src []byte) bool {
+	return prototext.Unmarshal(src, &discoveryv3.DiscoveryResponse{}) == nil
 }
 
 // textSyntax reports text proto that cannot be parsed, an unknown field included.

@@ -93,7 +93,24 @@ func (r *reader) document(doc *document.Document) {
 		shape = ShapeResponse // said to be an EDS file
 	}
 	r.scan(root, shape)
+	if shape == ShapeList && r.opts.Shape == "" {
+		r.listedBootstrap(root)
+	}
 	r.shape(root, shape)
+}
+
+// listedBootstrap reports a bootstrap that stands in a list, where Envoy wants the message itself.
+func (r *reader) listedBootstrap(list document.Node) {
+	for _, item := range items(list) {
+		if recognise(item) != ShapeBootstrap {
+			continue
+		}
+		p := diag.Problem{Rule: "yaml-document", Span: list.Span(), Message: "a bootstrap must be a mapping, not a list"}
+		w := wire{root: bootstrapMessage}
+		p.Envoy = diag.Override{Stage: "00b-syntax", Message: w.parseText(jsonErrorText(w.root, "", "unexpected character: '['; expected '{'"))}
+		r.around = append(r.around[:len(r.around):len(r.around)], p)
+		return
+	}
 }
 
 // shape reads a node that is known to be of a shape.

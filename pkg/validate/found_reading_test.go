@@ -15,6 +15,10 @@ func TestFoundReading(t *testing.T) {
 	const (
 		invalid = "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.config.bootstrap.v3.Bootstrap"
 		cluster = " @ static_resources.clusters[0]."
+		inFile  = "in eds.yaml, Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.service.discovery.v3.DiscoveryResponse"
+		claURL  = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+		cla     = `{"@type": ` + claURL + ", cluster_name: v}"
+		wrapper = `{"@type": type.googleapis.com/envoy.service.discovery.v3.Resource, name: v, resource: ` + cla
 	)
 	tests := []struct {
 		name, file, text string
@@ -65,6 +69,81 @@ func TestFoundReading(t *testing.T) {
 		{
 			name: "a quoted NaN with a payload", file: "bootstrap.json", text: jsonCluster(`"common_lb_config": {"healthy_panic_threshold": {"value": "nan(1)"}}`),
 			kind: diag.Rejected, rule: "cluster-constraint", message: "Value not in the range of 0..100 range.",
+		},
+		{
+			name: "a bootstrap in a list in JSON", file: "bootstrap.json", text: "[" + jsonCluster(`"alt_stat_name": "a"`) + "]",
+			kind: diag.Rejected, rule: "yaml-document", message: invalid + ", near <pos>: unexpected character: '['; expected '{')",
+		},
+		{
+			name: "a bootstrap in a list in YAML", file: "bootstrap.yaml", text: "- " + found("alt_stat_name: a"),
+			kind: diag.Rejected, rule: "yaml-document", message: invalid + ", near <pos>: unexpected character: '['; expected '{')",
+		},
+		{
+			name: "a number for the version of a Resource", file: "eds.yaml", text: "resources: [" + wrapper + ", version: 1}]",
+			kind: diag.Rejected, rule: "yaml-scalar-type", message: inFile + " @ resources[0].<any>.version: string, near <pos>: unexpected character: '1'; expected '\"')",
+		},
+		{
+			name: "a number in the aliases of a Resource", file: "eds.yaml", text: "resources: [" + wrapper + ", aliases: [a, 5]}]",
+			kind: diag.Rejected, rule: "yaml-scalar-type", message: inFile + " @ resources[0].<any>.aliases[1]: string, near <pos>: unexpected character: '5'; expected '\"')",
+		},
+		{
+			name: "a time to live of a Resource without its unit", file: "eds.yaml", text: "resources: [" + wrapper + ", ttl: 1m}]",
+			kind: diag.Rejected, rule: "value-type", message: inFile + " @ resources[0].<any>.ttl: message google.protobuf.Duration, near <pos>: duration must end with a single 's')",
+		},
+		{
+			name: "a negative time to live of a Resource", file: "eds.yaml", text: "resources: [" + wrapper + ", ttl: -1s}]",
+			kind: diag.Rejected, rule: "duration-invalid", message: "Invalid duration: Expected positive duration: <dump>",
+		},
+		{
+			name: "all fields of a Resource", file: "eds.yaml",
+			text: "resources: [" + wrapper + ", version: a, ttl: 1s, aliases: [b], cache_control: {do_not_cache: true}}]", kind: diag.Accept,
+		},
+		{
+			name: "a Resource of v2", file: "eds.yaml", text: "resources: [" + strings.Replace(wrapper, "envoy.service.discovery.v3", "envoy.api.v2", 1) + "}]",
+			kind: diag.Rejected, rule: "any-type-unknown",
+			message: "in eds.yaml, Unable to parse JSON as proto (INVALID_ARGUMENT: could not find @type 'type.googleapis.com/envoy.api.v2.Resource')",
+		},
+		{
+			name: "a list in a Resource", file: "eds.yaml", text: "resources: [" + strings.Replace(wrapper, cla, "["+cla+"]", 1) + "}]",
+			kind: diag.Rejected, rule: "value-type", message: inFile + " @ resources[0].<any>.resource: message google.protobuf.Any, near <pos>: unexpected character: '['; expected '{')",
+		},
+		{
+			name: "a string for a resource", file: "eds.yaml", text: "version_info: a\nresources: a",
+			kind: diag.Rejected, rule: "value-type", message: inFile + " @ resources: message google.protobuf.Any, near <pos>: unexpected character: '\"'; expected '{')",
+		},
+		{
+			name: "an unknown key in a response without resources", file: "eds.yaml", text: "foo: 1\nresources: []",
+			kind: diag.Ignored, rule: "eds-empty-update", message: "the response holds no assignment",
+		},
+		{
+			name: "a Cluster beside an assignment", file: "eds.yaml", text: "resources: [" + cla + `, {"@type": type.googleapis.com/envoy.config.cluster.v3.Cluster, name: v}]`,
+			kind: diag.Rejected, rule: "any-type-mismatch", message: "Unable to unpack as envoy.config.endpoint.v3.ClusterLoadAssignment: <dump>",
+		},
+		{
+			name: "text proto on one line", file: "eds.pb_text", text: `version_info: "a" resources { [` + claURL + `] { cluster_name: "v" } }`, kind: diag.Accept,
+		},
+		{
+			name: "a list in text proto", file: "eds.pb_text", text: "resources: [{ [" + claURL + `] { cluster_name: "v" } }]`, kind: diag.Accept,
+		},
+		{
+			name: "text proto without resources", file: "eds.pb_text", text: "version_info: 'a'",
+			kind: diag.Ignored, rule: "eds-empty-update", message: "the response holds no assignment",
+		},
+		{
+			name: "a NUL alone in YAML", file: "eds.yaml", text: "\x00",
+			kind: diag.Rejected, rule: "syntax", message: "in eds.yaml, yaml-cpp: error at line 2, column 2: unknown escape character: ",
+		},
+		{
+			name: "a NUL alone in JSON", file: "eds.json", text: "\x00", kind: diag.Rejected, rule: "syntax",
+			message: strings.Replace(inFile, "yaml", "json", 1) + ", near <pos>: unexpected character: '",
+		},
+		{
+			name: "YAML with bytes that are no UTF-8 in a file for JSON", file: "eds.conf", text: "version_info: \"a\xffb\"\nresources: []",
+			kind: diag.Rejected, rule: "syntax", message: strings.Replace(inFile, "yaml", "conf", 1) + ", near <pos>: unexpected character: 'v'; expected '{')",
+		},
+		{
+			name: "YAML behind a byte order mark in a file for JSON", file: "eds.json", text: "\ufeffresources: []",
+			kind: diag.Rejected, rule: "file-extension-mismatch", message: strings.Replace(inFile, "yaml", "json", 1) + ", near <pos>: unexpected character: '\ufffd'; expected '{')",
 		},
 	}
 	for _, tt := range tests {
