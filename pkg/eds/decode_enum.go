@@ -15,6 +15,10 @@ import (
 func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
 	switch v.kind {
 	case jsonString:
+		var ok bool
+		if v.text, ok = d.validText(v); !ok {
+			return 0, false
+		}
 		n, known := d.enumByName(v, ed)
 		if !known {
 			d.unknownEnum(v, ed)

@@ -77,6 +77,9 @@ func (d *decoder) mapField(v value, info *fieldInfo) {
 	at := len(d.frames) - 1
 	for i := base; i < end; i++ {
 		e := d.entries[i]
+		if !e.dead {
+			e.raw = d.validKey(e) // its place is that of the entry before
+		}
 		d.frames[at].index++
 		d.frames[at].entry = e.key
 		if e.dead {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -87,7 +86,7 @@ func (d *decoder) stringValue(v value) (string, bool) {
 		if v.plain && v.text != v.raw { // a hexadecimal or octal number that is passed on in decimal
 			d.add(d.problem(v.node, "json-lenient", "Envoy reads %s as a number and uses the string %q", v.raw, v.text))
 		}
-		return d.validText(v), true
+		return d.validText(v)
 	}
 	if v.plain && (v.kind == jsonBool || v.kind == jsonNumber) {
 		what := "a number"
@@ -102,24 +101,6 @@ func (d *decoder) stringValue(v value) (string, bool) {
 	}
 	d.unexpected(v, `"`)
 	return "", false
-}
-
-// validText is the text of a string as Envoy keeps it: a byte that is no UTF-8 becomes a blank on its way through JSON.
-func (d *decoder) validText(v value) string {
-	if utf8.ValidString(v.text) {
-		return v.text
-	}
-	d.add(d.problem(v.node, "invalid-utf8", "%s holds bytes that are no UTF-8: Envoy puts blanks in their place", d.fieldName()))
-	var b strings.Builder
-	for s := v.text; s != ""; {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 {
-			r = ' '
-		}
-		b.WriteRune(r)
-		s = s[n:]
-	}
-	return b.String()
 }
 
 func (d *decoder) bytesValue(v value) ([]byte, bool) {
@@ -146,6 +127,10 @@ func (d *decoder) boolValue(v value) (val, ok bool) {
 		}
 		return v.text == "true", true
 	case jsonString:
+		if v.text, ok = d.validText(v); !ok {
+			return false, false
+		}
+		ok = false
 		switch strings.ToLower(v.text) {
 		case "true", "t", "yes", "y", "1":
 			val, ok = true, true
@@ -240,6 +225,12 @@ func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
 		return number{}, false
 	}
 	inString := v.kind == jsonString
+	if inString {
+		var ok bool
+		if v.text, ok = d.validText(v); !ok {
+			return number{}, false
+		}
+	}
 	if inString && strings.ContainsAny(v.text, asciiSpace) {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
 		return number{}, false
@@ -324,7 +315,10 @@ func (d *decoder) floatValue(v value, single bool) (float64, bool) {
 	}
 	text := v.text
 	if v.kind == jsonString {
-		text = d.validText(v)
+		var ok bool
+		if text, ok = d.validText(v); !ok {
+			return 0, false
+		}
 	}
 	f, ok := atod(text)
 	if !ok {

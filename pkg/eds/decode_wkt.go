@@ -83,6 +83,11 @@ func (d *decoder) duration(v value, md protoreflect.MessageDescriptor) {
 		d.hardProblem(p)
 		return
 	}
+	text, ok := d.validText(v)
+	if !ok {
+		return
+	}
+	v.text = text
 	secs, nanos, cause := parseDuration(v.text)
 	if cause != "" {
 		d.typeError(v.node, fmt.Sprintf("%s must be a duration in seconds with an s, like \"30s\" or \"0.5s\", not %q", d.fieldName(), v.text), cause)
@@ -197,8 +202,7 @@ func (d *decoder) valueMessage(v value, md protoreflect.MessageDescriptor) {
 		d.out = protowire.AppendTag(d.out, 2, protowire.Fixed64Type)
 		d.out = protowire.AppendFixed64(d.out, math.Float64bits(f))
 	case jsonString:
-		d.out = protowire.AppendTag(d.out, 3, protowire.BytesType)
-		d.out = protowire.AppendString(d.out, d.validText(v))
+		d.stringOfValue(v)
 	case jsonBool:
 		d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
 	case jsonObject:

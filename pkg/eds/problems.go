@@ -83,8 +83,7 @@ func (d *decoder) invalidText(cause string) string {
 func (d *decoder) parseText(reason string) string { return d.where.parseText(reason) }
 
 func (w wire) parseText(reason string) string {
-	text, _, _ := strings.Cut(w.inFile("Unable to parse JSON as proto (INVALID_ARGUMENT: "+reason+")"), "\x00") // logged as a C string
-	return text
+	return w.inFile("Unable to parse JSON as proto (INVALID_ARGUMENT: " + reason + ")")
 }
 
 // inFile begins a text with the name of the file where Envoy mentions it.
@@ -131,11 +130,13 @@ func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
 			hint = fmt.Sprintf("did you mean `%s`?", name)
 		}
 	}
+	name, _ := rewritten(e.text())
 	p := d.problem(e.key, rule, "%s", message)
 	p.Path = append(p.Path, diag.Step{Name: e.text()})
 	p.Hint = hint
-	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidIn(md, fmt.Sprintf("no such field: '%s'", e.text())))}
+	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidIn(md, fmt.Sprintf("no such field: '%s'", name)))}
 	d.add(p)
+	d.unknownUTF8(e.key, e.text())
 	d.skipValue(e.value)
 }
 
@@ -150,6 +151,9 @@ func (d *decoder) invalidIn(md protoreflect.MessageDescriptor, cause string) str
 // skipValue passes over a value that is not decoded; Envoy's limit of nesting applies to it as well.
 func (d *decoder) skipValue(n document.Node) {
 	v := look(n)
+	if v.kind == jsonString {
+		d.unknownUTF8(n, v.text)
+	}
 	if v.kind != jsonObject && v.kind != jsonArray {
 		return
 	}

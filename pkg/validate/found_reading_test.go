@@ -145,6 +145,37 @@ func TestFoundReading(t *testing.T) {
 			name: "YAML behind a byte order mark in a file for JSON", file: "eds.json", text: "\ufeffresources: []",
 			kind: diag.Rejected, rule: "file-extension-mismatch", message: strings.Replace(inFile, "yaml", "json", 1) + ", near <pos>: unexpected character: '\ufffd'; expected '{')",
 		},
+		{
+			name: "a surrogate in a string", file: "bootstrap.yaml", text: found("alt_stat_name: a\xed\xa0\x80"),
+			kind: diag.Rejected, rule: "value-type", message: invalid + cluster + "alt_stat_name: string, near <pos>: Invalid UTF-8 string)",
+		},
+		{
+			name: "a surrogate in the name of a field", file: "bootstrap.yaml", text: found("common_lb_config: {\"a\xed\xbf\xbf\": 1}"),
+			kind: diag.Rejected, rule: "value-type",
+			message: invalid + cluster + "common_lb_config: message envoy.config.cluster.v3.Cluster.CommonLbConfig, near <pos>: Invalid UTF-8 string)",
+		},
+		{
+			name: "a surrogate in the name of an enum", file: "bootstrap.yaml", text: found("lb_policy: a\xed\xa0\x80"),
+			kind: diag.Rejected, rule: "value-type", message: invalid + cluster + "lb_policy: enum envoy.config.cluster.v3.Cluster.LbPolicy, near <pos>: Invalid UTF-8 string)",
+		},
+		{
+			name: "a surrogate in a string of a Struct", file: "bootstrap.yaml", text: found("metadata: {filter_metadata: {a: {b: \"\xed\xa0\x80\"}}}"),
+			kind: diag.Rejected, rule: "value-type",
+			message: invalid + cluster + "metadata.filter_metadata[0].<struct>[0].string_value: string, near <pos>: Invalid UTF-8 string)",
+		},
+		{
+			name: "a surrogate in a key of a Struct", file: "bootstrap.yaml", text: found("metadata: {filter_metadata: {a: {\"\xed\xa0\x80\": b}}}"),
+			kind: diag.Rejected, rule: "value-type",
+			message: invalid + cluster + "metadata.filter_metadata[0].<struct>: message google.protobuf.Struct.FieldsEntry, near <pos>: Invalid UTF-8 string)",
+		},
+		{
+			name: "a character in more bytes than it needs", file: "bootstrap.yaml", text: found("alt_stat_name: a\xc1\x81"),
+			kind: diag.Rejected, rule: "value-type", message: invalid + cluster + "alt_stat_name: string, near <pos>: Invalid UTF-8 string)",
+		},
+		{
+			name: "bytes that are no UTF-8 in a key of a map", file: "bootstrap.yaml",
+			text: found("metadata: {filter_metadata: {\"a\xff\": {\"b\xc3\": c, \"\xc0\x80\": d}}}"), kind: diag.Accept,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
