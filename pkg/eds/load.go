@@ -268,6 +268,9 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 	}
 	switch {
 	case format == JSON:
+		if text := notAnObject(r.src); text != "" {
+			return w.parseText(jsonErrorText(w.root, "", text))
+		}
 		return w.parseText(jsonErrorText(w.root, jsonPlace(w.root, se.Path), se.Envoy))
 	case w.file != "":
 		return "in " + w.file + ", " + se.Envoy

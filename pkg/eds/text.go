@@ -102,7 +102,7 @@ func (r *reader) textSyntax(err error, shape Shape) {
 		p.Message = regexp.MustCompile(`\s*\(line \d+:\d+\):?\s*`).ReplaceAllString(p.Message, "")
 	}
 	root := responseMessage
-	if r.source(shape) == FromBootstrap {
+	if r.source(shape) == FromBootstrap || r.rootMessage() == bootstrapMessage {
 		root = bootstrapMessage
 	}
 	p.Envoy = diag.Override{Stage: "00b-syntax", Message: fmt.Sprintf("in %s, Unable to parse file %q as a text protobuf (type %s)", r.name, r.name, root)}

@@ -1,7 +1,7 @@
 package eds
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -56,7 +56,7 @@ func isScalarRoot(n document.Node) bool { return n.Target().Kind() == document.S
 
 // noMapping reports a file that is empty or a bare scalar, if it is meant as an Envoy file.
 func (r *reader) noMapping(docs []*document.Document) {
-	isJSON := len(docs) > 0 && docs[0].Format == document.JSON
+	isJSON := len(docs) > 0 && docs[0].Format == document.JSON || r.suffix != "" && envoyParser(r.suffix) == JSON
 	if !r.named || r.depth > 0 {
 		return
 	}
@@ -76,7 +76,7 @@ func (r *reader) noMapping(docs []*document.Document) {
 		text = "in " + w.file + ", " + text
 	}
 	if isJSON {
-		text = w.parseText(fmt.Sprintf("invalid JSON in %s, near <pos>: unexpected character: '%s'; expected '{'", w.root, look(docs[0].Root).first()))
+		text = w.parseText(jsonErrorText(w.root, "", cmp.Or(notAnObject(r.src), "unexpected EOF")))
 	}
 	p.Envoy = diag.Override{Stage: "00b-syntax", Message: text}
 	r.broken(p)

@@ -176,6 +176,32 @@ func TestFoundReading(t *testing.T) {
 			name: "bytes that are no UTF-8 in a key of a map", file: "bootstrap.yaml",
 			text: found("metadata: {filter_metadata: {\"a\xff\": {\"b\xc3\": c, \"\xc0\x80\": d}}}"), kind: diag.Accept,
 		},
+		{
+			name: "UTF-16 without a byte order mark", file: "bootstrap.yaml", text: strings.Join(strings.Split(found("alt_stat_name: a"), ""), "\x00") + "\x00",
+			kind: diag.Accept,
+		},
+		{
+			name: "UTF-16 without a byte order mark, the high byte first", file: "bootstrap.yaml",
+			text: "\x00" + strings.Join(strings.Split(found("alt_stat_name: a"), ""), "\x00"), kind: diag.Accept,
+		},
+		{name: "a bootstrap in YAML that Envoy reads as binary protobuf", file: "bootstrap.pb", text: "node: {id: a}\n" + found("alt_stat_name: a"), kind: diag.Accept},
+		{
+			name: "a bootstrap in JSON that Envoy reads as binary protobuf", file: "bootstrap.pb", text: jsonCluster(`"alt_stat_name": "a"`),
+			kind: diag.Rejected, rule: "file-extension-mismatch",
+			message: "Protobuf message (type envoy.config.bootstrap.v3.Bootstrap(root) with unknown field set {15}) has unknown fields",
+		},
+		{
+			name: "a bootstrap in YAML that Envoy reads as text proto", file: "bootstrap.pb_text", text: found("alt_stat_name: a"),
+			kind: diag.Rejected, rule: "syntax", message: "Unable to parse file \"bootstrap.pb_text\" as a text protobuf (type envoy.config.bootstrap.v3.Bootstrap)",
+		},
+		{
+			name: "a bootstrap in YAML in a file for JSON lines", file: "bootstrap.jsonl", text: "node: {id: a}\n" + found("alt_stat_name: a"),
+			kind: diag.Rejected, rule: "yaml-document", message: invalid + ", near <pos>: unexpected character: 'n'; expected '{')",
+		},
+		{
+			name: "null alone in JSON", file: "eds.json", text: "null\n",
+			kind: diag.Rejected, rule: "yaml-document", message: strings.Replace(inFile, "yaml", "json", 1) + ", near <pos>: unexpected character: 'n'; expected '{')",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
