@@ -32,6 +32,7 @@ type frame struct {
 	typ   string        // type of such a step, as Envoy prints it
 	info  *fieldInfo    // nil for such a step
 	index int           // element of a list, or entry of a map; -1 when neither
+	lists int           // lists inside the list before this element: Envoy counts them as well
 	entry document.Node // key of a map's entry
 }
 
@@ -64,6 +65,8 @@ type decoder struct {
 	// firstWins makes the first of two spellings of a field in YAML be read after the other: Envoy chooses at random.
 	firstWins     bool
 	bothSpellings bool
+	// cause is the error behind which nothing of the document was read, in protobuf's words; see brokenText.
+	cause string
 	// typed: the object of the root message may hold an @type.
 	typed bool
 	// skip leaves a field of the root message to the caller.
@@ -189,6 +192,8 @@ func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
 	for i := base; i < end; i++ { // by index: reading a value may move the slice
 		e := d.entries[i]
 		switch {
+		case e.value.Kind() == document.Invalid: // the last one
+			d.broke(e.key)
 		case e.dead, mode == anyFields && e.text() == "@type":
 		case e.info == nil || e.info.since > d.version:
 			if !(d.typed && len(d.frames) == 0 && e.text() == "@type") {
@@ -232,6 +237,7 @@ func (d *decoder) field(e entry, oneofs *[8]*fieldInfo) {
 		d.deprecatedField(e)
 	}
 	switch {
+	case v.broken && d.stops(v):
 	case v.kind == jsonNull && e.info.wkt != wktValue:
 	case e.info.fd.IsMap():
 		d.mapField(v, e.info)

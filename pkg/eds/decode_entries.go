@@ -14,6 +14,10 @@ func (d *decoder) readEntries(n document.Node, known map[string]*fieldInfo) {
 		val := k.Next()
 		next := val.Next()
 		raw, ok := keyBytes(k)
+		if !val.IsValid() { // JSON is broken here
+			d.entries = append(d.entries, entry{key: k})
+			return
+		}
 		if !ok || isYAML && k.ResolvedTag() == ignoreTag { // a collection as a key is reported once for the document
 			k = next
 			continue

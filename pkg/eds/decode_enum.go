@@ -13,6 +13,9 @@ import (
 
 // enumValue reads an enum by name in any case, or by number.
 func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
+	if v.broken && d.brokenNumber(v) {
+		return 0, false
+	}
 	switch v.kind {
 	case jsonString:
 		var ok bool

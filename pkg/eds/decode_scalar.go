@@ -86,6 +86,10 @@ func (d *decoder) stringValue(v value) (string, bool) {
 		if v.plain && v.text != v.raw { // a hexadecimal or octal number that is passed on in decimal
 			d.add(d.problem(v.node, "json-lenient", "Envoy reads %s as a number and uses the string %q", v.raw, v.text))
 		}
+		if v.broken {
+			d.broke(v.node)
+			return "", false
+		}
 		return d.validText(v)
 	}
 	if v.plain && (v.kind == jsonBool || v.kind == jsonNumber) {
@@ -118,6 +122,10 @@ func (d *decoder) bytesValue(v value) ([]byte, bool) {
 }
 
 func (d *decoder) boolValue(v value) (val, ok bool) {
+	if v.broken && (v.kind == jsonBool || v.kind == jsonString || v.kind == jsonNothing) {
+		d.broke(v.node)
+		return false, false
+	}
 	switch v.kind {
 	case jsonBool:
 		if v.plain && !strings.EqualFold(v.raw, v.text) {
@@ -220,6 +228,9 @@ func isNaN(s string) bool {
 // whole reads a number that must be whole, within the range that a double holds exactly (lo to hi); done is false
 // when a problem was reported.
 func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
+	if v.broken && d.brokenNumber(v) {
+		return number{}, false
+	}
 	if v.kind != jsonNumber && v.kind != jsonString {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return number{}, false
@@ -309,6 +320,9 @@ func (d *decoder) intValue(v value, lo, hi int64) (int64, bool) {
 }
 
 func (d *decoder) floatValue(v value, single bool) (float64, bool) {
+	if v.broken && d.brokenNumber(v) {
+		return 0, false
+	}
 	if v.kind != jsonNumber && v.kind != jsonString {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return 0, false

@@ -83,7 +83,7 @@ func (d *decoder) duration(v value, md protoreflect.MessageDescriptor) {
 		d.hardProblem(p)
 		return
 	}
-	text, ok := d.validText(v)
+	text, ok := d.stringValue(v)
 	if !ok {
 		return
 	}
@@ -195,16 +195,24 @@ func (d *decoder) valueMessage(v value, md protoreflect.MessageDescriptor) {
 	fields := md.Fields()
 	d.enterMessage(v)
 	switch v.kind {
+	case jsonNothing:
+		d.broke(v.node)
 	case jsonNull:
 		d.varint(fields.ByNumber(1), 0)
-	case jsonNumber:
+	case jsonNumber, jsonBool:
+		if v.broken {
+			d.brokenOfValue(v)
+			break
+		}
+		if v.kind == jsonBool {
+			d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
+			break
+		}
 		f, _ := atod(v.text)
 		d.out = protowire.AppendTag(d.out, 2, protowire.Fixed64Type)
 		d.out = protowire.AppendFixed64(d.out, math.Float64bits(f))
 	case jsonString:
 		d.stringOfValue(v)
-	case jsonBool:
-		d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
 	case jsonObject:
 		d.nested(5, func() {
 			d.step("struct_value", "google.protobuf.Struct", func() { d.structMessage(v, fields.ByNumber(5).Message()) })
@@ -239,6 +247,10 @@ func (d *decoder) anyMessage(v value) {
 	}
 	if v.kind != jsonObject {
 		d.unexpected(v, "{")
+		return
+	}
+	if d.cause != "" && endsBroken(v.node) {
+		d.broke(v.node) // it is passed over before it is read
 		return
 	}
 	url, at, ok := typeURL(v.node)

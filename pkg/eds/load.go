@@ -271,6 +271,9 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 		if text := notAnObject(r.src); text != "" {
 			return w.parseText(jsonErrorText(w.root, "", text))
 		}
+		if text := r.brokenText(w, se); text != "" {
+			return text
+		}
 		return w.parseText(jsonErrorText(w.root, jsonPlace(w.root, se.Path), se.Envoy))
 	case w.file != "":
 		return "in " + w.file + ", " + se.Envoy

@@ -61,8 +61,8 @@ func (d *decoder) invalidText(cause string) string {
 			at += "."
 		}
 		at += f.written()
-		if f.index >= 0 {
-			at += fmt.Sprintf("[%d]", f.index)
+		if i := f.index + f.lists; i >= 0 {
+			at += fmt.Sprintf("[%d]", i)
 		}
 		if typ = f.typ; f.info != nil {
 			typ = typeName(f.info.fd)
@@ -151,6 +151,10 @@ func (d *decoder) invalidIn(md protoreflect.MessageDescriptor, cause string) str
 // skipValue passes over a value that is not decoded; Envoy's limit of nesting applies to it as well.
 func (d *decoder) skipValue(n document.Node) {
 	v := look(n)
+	if v.broken && v.kind != jsonObject && v.kind != jsonArray {
+		d.broke(n)
+		return
+	}
 	if v.kind == jsonString {
 		d.unknownUTF8(n, v.text)
 	}

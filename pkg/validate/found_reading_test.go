@@ -13,12 +13,13 @@ import (
 func TestFoundReading(t *testing.T) {
 	t.Parallel()
 	const (
-		invalid = "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.config.bootstrap.v3.Bootstrap"
-		cluster = " @ static_resources.clusters[0]."
-		inFile  = "in eds.yaml, Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.service.discovery.v3.DiscoveryResponse"
-		claURL  = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
-		cla     = `{"@type": ` + claURL + ", cluster_name: v}"
-		wrapper = `{"@type": type.googleapis.com/envoy.service.discovery.v3.Resource, name: v, resource: ` + cla
+		invalid  = "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.config.bootstrap.v3.Bootstrap"
+		cluster  = " @ static_resources.clusters[0]."
+		endpoint = cluster + "load_assignment.endpoints[0].lb_endpoints[0].endpoint"
+		inFile   = "in eds.yaml, Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.service.discovery.v3.DiscoveryResponse"
+		claURL   = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+		cla      = `{"@type": ` + claURL + ", cluster_name: v}"
+		wrapper  = `{"@type": type.googleapis.com/envoy.service.discovery.v3.Resource, name: v, resource: ` + cla
 	)
 	tests := []struct {
 		name, file, text string
@@ -201,6 +202,75 @@ func TestFoundReading(t *testing.T) {
 		{
 			name: "null alone in JSON", file: "eds.json", text: "null\n",
 			kind: diag.Rejected, rule: "yaml-document", message: strings.Replace(inFile, "yaml", "json", 1) + ", near <pos>: unexpected character: 'n'; expected '{')",
+		},
+		{
+			name: "a number in JSON that no reader takes, in a string", file: "bootstrap.json", text: jsonEndpoint(`"hostname": 05`),
+			kind: diag.Rejected, rule: "syntax", message: invalid + endpoint + ".hostname: string, near <pos>: unexpected character: '0'; expected '\"')",
+		},
+		{
+			name: "a broken list in JSON, in a string", file: "bootstrap.json", text: jsonEndpoint(`"hostname": [5,,6]`),
+			kind: diag.Rejected, rule: "syntax", message: invalid + endpoint + ".hostname: string, near <pos>: unexpected character: '['; expected '\"')",
+		},
+		{
+			name: "a broken number in JSON, in a boolean", file: "bootstrap.json", text: jsonEndpoint(`"health_check_config": {"disable_active_health_check": 05}`),
+			kind: diag.Rejected, rule: "syntax", message: invalid + endpoint + ".health_check_config.disable_active_health_check: bool, near <pos>: expected 'true' or 'false')",
+		},
+		{
+			name: "a comma too many in JSON", file: "bootstrap.json", text: jsonCluster(`"connect_timeout": 5,,`),
+			kind: diag.Rejected, rule: "syntax", message: invalid + cluster + "connect_timeout: message google.protobuf.Duration, near <pos>: unexpected character: '5'; expected '\"')",
+		},
+		{
+			name: "a wrong type before a syntax error", file: "bootstrap.json", text: jsonEndpoint(`"hostname": 5, "health_check_config": {,}`),
+			kind: diag.Rejected, rule: "syntax", message: invalid + endpoint + ".hostname: string, near <pos>: unexpected character: '5'; expected '\"')",
+		},
+		{
+			name: "a syntax error in an unknown field", file: "bootstrap.json", text: jsonEndpoint(`"x": [1,,]`),
+			kind: diag.Rejected, rule: "syntax", message: invalid + endpoint + ": message envoy.config.endpoint.v3.Endpoint, near <pos>: unexpected character: ',')",
+		},
+		{
+			name: "a syntax error for a map", file: "bootstrap.json", text: jsonCluster(`"metadata": {"filter_metadata": tru}`),
+			kind: diag.Rejected, rule: "syntax",
+			message: invalid + cluster + "metadata.filter_metadata: message envoy.config.core.v3.Metadata.FilterMetadataEntry, near <pos>: unexpected character: 't'; expected '{')",
+		},
+		{
+			name: "a broken number in a Struct", file: "bootstrap.json", text: jsonCluster(`"metadata": {"filter_metadata": {"a": {"b": 05}}}`),
+			kind: diag.Rejected, rule: "syntax",
+			message: invalid + cluster + "metadata.filter_metadata[0].<struct>[0].number_value: double, near <pos>: number cannot have extraneous leading zero)",
+		},
+		{
+			name: "a broken list in a Struct", file: "bootstrap.json", text: jsonCluster(`"metadata": {"filter_metadata": {"a": {"b": [,]}}}`),
+			kind: diag.Rejected, rule: "syntax",
+			message: invalid + cluster + "metadata.filter_metadata[0].<struct>[0].list_value.<list>[0]: message google.protobuf.Value, near <pos>: unexpected character: ',')",
+		},
+		{
+			name: "JSON that nests too deep in a Struct", file: "bootstrap.json",
+			text: jsonCluster(`"metadata": {"filter_metadata": {"a": {"b": ` + strings.Repeat("[", 99) + strings.Repeat("]", 99) + "}}}"),
+			kind: diag.Rejected, rule: "nesting-too-deep", message: invalid + cluster + "metadata.filter_metadata[0].<struct>[0].list_value.<list>[0].list_value",
+		},
+		{
+			name: "JSON that nests too deep in an unknown field", file: "bootstrap.json", text: jsonEndpoint(`"x": ` + strings.Repeat("[", 99) + strings.Repeat("]", 99)),
+			kind: diag.Rejected, rule: "nesting-too-deep", message: invalid + endpoint + ": message envoy.config.endpoint.v3.Endpoint, near <pos>: JSON content was too deeply nested)",
+		},
+		{
+			name: "a single quote where a mapping belongs", file: "bootstrap.json", text: jsonCluster(`"metadata": 'a'`),
+			kind: diag.Rejected, rule: "value-type", message: invalid + cluster + "metadata: message envoy.config.core.v3.Metadata, near <pos>: unexpected character: '''; expected '{')",
+		},
+		{
+			name: "a value in lists inside a list", file: "bootstrap.json", text: jsonCluster(`"health_checks": [[[5]]]`),
+			kind: diag.Rejected, rule: "value-type", message: invalid + cluster + "health_checks[2]: message envoy.config.core.v3.HealthCheck, near <pos>: unexpected character: '5'; expected '{')",
+		},
+		{
+			name: "the end of the text where a list belongs", file: "bootstrap.json", text: `{"static_resources": {"clusters":`,
+			kind: diag.Rejected, rule: "syntax", message: "Unable to parse JSON as proto (INVALID_ARGUMENT: unexpected EOF)",
+		},
+		{
+			name: "the next line of YAML in a number", file: "bootstrap.yaml",
+			text: found(`alt_stat_name: "a\N\_", common_lb_config: {healthy_panic_threshold: {value: "5\N"}}`), kind: diag.Accept,
+		},
+		{
+			name: "a syntax error in a resource", file: "eds.json", text: `{"resources": [{"@type": "` + claURL + `", "cluster_name": 05}]}`,
+			kind: diag.Rejected, rule: "syntax",
+			message: strings.Replace(inFile, "yaml", "json", 1) + " @ resources[0]: message google.protobuf.Any, near <pos>: number cannot have extraneous leading zero)",
 		},
 	}
 	for _, tt := range tests {
