@@ -34,10 +34,11 @@ const (
 	Mapping
 	Sequence
 	Alias
+	Broken // what could not be read; only in SyntaxError.Read
 )
 
 func (k Kind) String() string {
-	return [...]string{"invalid", "scalar", "mapping", "sequence", "alias"}[k]
+	return [...]string{"invalid", "scalar", "mapping", "sequence", "alias", "broken"}[k]
 }
 
 // Style is how a node is written.
@@ -104,6 +105,11 @@ type SyntaxError struct {
 	// Path leads to the value that cannot be read, in JSON: the keys as written and indices. The text in Envoy is that
 	// for a place where any value may stand (as in an Any); where Envoy expects a type it may say more.
 	Path diag.Path
+
+	// Read is the document up to the error, in JSON: its last node, and the last in each collection around that, is of the
+	// kind Broken and begins where the value or the key begins that cannot be read. In the Block style it is neither:
+	// the list or the mapping itself goes on wrongly there.
+	Read *Document
 }
 
 func (e *SyntaxError) Error() string {

@@ -17,6 +17,9 @@ func newFile(src []byte) *file {
 	return &file{src: src, bom: skip}
 }
 
+// ToUTF8 is a YAML text as yaml-cpp's stream has it: in UTF-8, whatever the file is in.
+func ToUTF8(src []byte) []byte { return newFile(src).src }
+
 // detectEncoding looks at the first bytes as yaml-cpp's stream does. It returns what converts the text, nil for UTF-8,
 // and the length of the byte order mark.
 func detectEncoding(src []byte) (decode func([]byte) []byte, skip int) {

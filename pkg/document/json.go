@@ -28,6 +28,10 @@ func parseJSON(f *file) (*Document, error) {
 	p := &jsonParser{src: f.src, file: f, doc: &Document{Format: JSON, file: f, nodes: newArena(len(f.src) / jsonBytesPerNode)}}
 	root, ok := p.document()
 	if !ok {
+		if root != 0 {
+			p.doc.Root = Node{p.doc, root}
+			p.err.Read = p.doc
+		}
 		return nil, p.err
 	}
 	r := p.doc.nodes.at(root)
@@ -85,7 +89,7 @@ func (p *jsonParser) fail(at int, reason string) bool {
 		_, size := utf8.DecodeRune(p.src[at:])
 		end += size
 	}
-	e := &SyntaxError{Span: p.file.span(at, end), Message: strings.ToLower(reason[:1]) + reason[1:], Envoy: cString(reason)}
+	e := &SyntaxError{Span: p.file.span(at, end), Message: strings.ToLower(reason[:1]) + reason[1:], Envoy: reason}
 	if reason == "JSON content was too deeply nested" {
 		e.Rule, e.Message = "nesting-too-deep", fmt.Sprintf("JSON is nested deeper than %d levels", maxJSONDepth)
 	}
@@ -158,7 +162,7 @@ func (p *jsonParser) document() (uint32, bool) {
 	}
 	root, ok := p.value()
 	if ok && p.skip() {
-		return 0, p.fail(p.pos, "extraneous characters after end of JSON object")
+		return root, p.fail(p.pos, "extraneous characters after end of JSON object")
 	}
 	return root, ok
 }
@@ -226,6 +230,19 @@ func (p *jsonParser) leave(id uint32) (uint32, bool) {
 	return id, true
 }
 
+// broken ends a collection with what cannot be read, which begins behind an offset: a collection that was begun, or
+// anything else as a node of the kind Broken. It returns the collection, and false.
+func (p *jsonParser) broken(list *children, id uint32, at int, style Style) (uint32, bool) {
+	if id == 0 {
+		p.pos = at
+		p.skip()
+		id = p.doc.nodes.add(record{start: uint32(p.pos), end: uint32(p.pos), kind: Broken, style: style})
+	}
+	list.add(id)
+	p.doc.nodes.at(list.parent).end = uint32(p.pos)
+	return list.parent, false
+}
+
 func (p *jsonParser) array() (uint32, bool) {
 	id, ok := p.enter(Sequence)
 	if !ok {
@@ -235,11 +252,14 @@ func (p *jsonParser) array() (uint32, bool) {
 	n, comma := 0, true
 	for ; !p.accept(']'); comma = p.accept(',') {
 		if !comma {
-			return 0, p.fail(p.pos, "expected ','")
+			p.fail(p.pos, "expected ','")
+			return p.broken(&list, 0, p.pos, Block)
 		}
+		at := p.pos
 		item, ok := p.value()
 		if !ok {
-			return 0, p.inside(diag.Step{Index: n})
+			p.inside(diag.Step{Index: n})
+			return p.broken(&list, item, at, Plain)
 		}
 		list.add(item)
 		n++
@@ -259,19 +279,23 @@ func (p *jsonParser) object() (uint32, bool) {
 	some, comma := false, true
 	for ; !p.accept('}'); comma = p.accept(',') {
 		if !comma {
-			return 0, p.fail(p.pos, "expected ','")
+			p.fail(p.pos, "expected ','")
+			return p.broken(&list, 0, p.pos, Block)
 		}
 		if !p.skip() {
-			return 0, p.failEOF()
+			p.failEOF()
+			return p.broken(&list, 0, p.pos, Block)
 		}
 		key, ok := p.key()
 		if !ok || !p.expect(":") {
-			return 0, false
+			return p.broken(&list, 0, p.pos, Block)
 		}
 		list.add(key)
+		at := p.pos
 		value, ok := p.value()
 		if !ok {
-			return 0, p.inside(diag.Step{Name: Node{p.doc, key}.Text()})
+			p.inside(diag.Step{Name: Node{p.doc, key}.Text()})
+			return p.broken(&list, value, at, Plain)
 		}
 		list.add(value)
 		some = true

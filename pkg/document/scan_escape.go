@@ -8,7 +8,7 @@ import (
 // simpleEscapes are the escape sequences of a double-quoted scalar that stand for one text.
 var simpleEscapes = map[byte]string{
 	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
-	' ': " ", '"': "\"", '\'': "'", '\\': "\\", '/': "/", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
+	' ': " ", '"': "\"", '\'': "'", '\\': "\\", '/': "/", 'N': "\x85", '_': "\xa0", 'L': "\u2028", 'P': "\u2029", // yaml-cpp writes N and _ in Latin-1 (exp.cpp)
 }
 
 // scanEscape scans an escape sequence into the scalar; false after an error.

@@ -28,6 +28,22 @@ func (r *reader) recogniseBinary() Shape {
 	return ShapeAssignment
 }
 
+// isWire tells whether bytes are those of some message, or at least begin like a response. What is neither is damaged
+// text in a file that Envoy takes for text.
+func isWire(src []byte) bool {
+	if looksLikeResponse(src) {
+		return true
+	}
+	for rest := src; len(rest) > 0; {
+		_, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return true
+}
+
 // looksLikeResponse tells whether bytes begin like a DiscoveryResponse: at least one Any with a plausible type URL.
 func looksLikeResponse(src []byte) bool {
 	for rest := src; len(rest) > 0; {

@@ -115,16 +115,24 @@ func (r *reader) follow(path string, c *Cluster, p placement) bool {
 	sub := &reader{Loader: NewLoader(opts), file: &File{Name: name}, name: name, src: src, suffix: suffixOf(path), named: true}
 	sub.read()
 	for _, res := range sub.file.Resources {
-		res.Cluster, res.Bootstrap = c, p.bootstrap
-		res.Around = append(res.Around[:len(res.Around):len(res.Around)], r.around...)
-		if r.opts.Origin == "" {
-			res.Origin = r.origin(p.shape)
+		r.followed(res, c, p)
+		if res.Alternative != nil {
+			r.followed(res.Alternative, c, p)
 		}
-		res.Followed = true
 		r.add(res)
 	}
 	r.file.FollowedDocs = append(r.file.FollowedDocs, FollowedFile{Name: name, Source: src, Docs: sub.file.Docs})
 	return len(sub.file.Resources) > 0
+}
+
+// followed gives a resource of an EDS file the cluster that names the file, and the bootstrap.
+func (r *reader) followed(res *Resource, c *Cluster, p placement) {
+	res.Cluster, res.Bootstrap = c, p.bootstrap
+	res.Around = append(res.Around[:len(res.Around):len(res.Around)], r.around...)
+	if r.opts.Origin == "" {
+		res.Origin = r.origin(p.shape)
+	}
+	res.Followed = true
 }
 
 // bootstrap reads the static clusters of a bootstrap with what edsctl models around them.

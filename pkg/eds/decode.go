@@ -32,6 +32,7 @@ type frame struct {
 	typ   string        // type of such a step, as Envoy prints it
 	info  *fieldInfo    // nil for such a step
 	index int           // element of a list, or entry of a map; -1 when neither
+	lists int           // lists inside the list before this element: Envoy counts them as well
 	entry document.Node // key of a map's entry
 }
 
@@ -61,9 +62,11 @@ type decoder struct {
 	tooDeep   bool    // the limit of JSON's nesting was reported
 	tooNested bool    // that of the wire was
 	entries   []entry // scratch space of all objects being read
-	// firstWins makes the first of two spellings of a field count instead of the last: Envoy chooses at random.
+	// firstWins makes the first of two spellings of a field in YAML be read after the other: Envoy chooses at random.
 	firstWins     bool
 	bothSpellings bool
+	// cause is the error behind which nothing of the document was read, in protobuf's words; see brokenText.
+	cause string
 	// typed: the object of the root message may hold an @type.
 	typed bool
 	// skip leaves a field of the root message to the caller.
@@ -191,13 +194,17 @@ func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
 	for i := base; i < end; i++ { // by index: reading a value may move the slice
 		e := d.entries[i]
 		switch {
+		case e.value.Kind() == document.Invalid: // the last one
+			d.broke(e.key)
 		case e.dead, mode == anyFields && e.text() == "@type":
 		case e.info == nil || e.info.since > d.version:
 			if !(d.typed && len(d.frames) == 0 && e.text() == "@type") {
 				d.unknownField(e, m.md)
 			}
 		case d.skip != "" && len(d.frames) == 0 && e.info.fd.Name() == d.skip:
-			d.skipped = e.value
+			if !d.skipped.IsValid() || look(e.value).kind != jsonNull { // null sets nothing
+				d.skipped = e.value
+			}
 		default:
 			d.field(e, &oneofs)
 		}
@@ -223,10 +230,8 @@ func (d *decoder) field(e entry, oneofs *[8]*fieldInfo) {
 	v.node = e.value // point at an alias, not at what it names
 	if v.kind != jsonNull && e.info.oneof > 0 && e.info.oneof <= len(oneofs) {
 		set := &oneofs[e.info.oneof-1]
-		if *set != nil && *set != e.info {
-			p := d.problem(e.key, "oneof-set-twice", "%q and %q cannot both be set", e.info.fd.Name(), (*set).fd.Name())
-			p.Envoy.Message = d.jsonText(fmt.Sprintf("'%s' has already been set (either directly or as part of a oneof)", e.text()))
-			d.hardProblem(p)
+		if *set != nil {
+			d.setTwice(e, *set)
 		}
 		*set = e.info
 	}
@@ -234,6 +239,7 @@ func (d *decoder) field(e entry, oneofs *[8]*fieldInfo) {
 		d.deprecatedField(e)
 	}
 	switch {
+	case v.broken && d.stops(v):
 	case v.kind == jsonNull && e.info.wkt != wktValue:
 	case e.info.fd.IsMap():
 		d.mapField(v, e.info)
@@ -243,6 +249,17 @@ func (d *decoder) field(e entry, oneofs *[8]*fieldInfo) {
 		d.singular(v, e.info)
 	}
 	d.frames = d.frames[:len(d.frames)-1]
+}
+
+// setTwice reports a member of a oneof after another one or after itself, which the reader refuses even in the legacy
+// mode that lets other fields be repeated (HasParsed of json/internal/parser_traits.h).
+func (d *decoder) setTwice(e entry, set *fieldInfo) {
+	p := d.problem(e.key, "oneof-set-twice", "%q and %q cannot both be set", e.info.fd.Name(), set.fd.Name())
+	if set == e.info {
+		p.Message = fmt.Sprintf("%q belongs to a oneof and cannot be set twice", e.info.fd.Name())
+	}
+	p.Envoy.Message = d.jsonText(fmt.Sprintf("'%s' has already been set (either directly or as part of a oneof)", e.text()))
+	d.hardProblem(p)
 }
 
 // singular writes one value of a field.

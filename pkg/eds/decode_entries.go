@@ -14,6 +14,10 @@ func (d *decoder) readEntries(n document.Node, known map[string]*fieldInfo) {
 		val := k.Next()
 		next := val.Next()
 		raw, ok := keyBytes(k)
+		if !val.IsValid() { // JSON is broken here
+			d.entries = append(d.entries, entry{key: k})
+			return
+		}
 		if !ok || isYAML && k.ResolvedTag() == ignoreTag { // a collection as a key is reported once for the document
 			k = next
 			continue
@@ -48,7 +52,7 @@ func (d *decoder) compareKey(base int, e *entry, isYAML bool) {
 			same = true
 		case e.info != nil:
 			if !other {
-				d.twoSpellings(old, e)
+				d.twoSpellings(old, e, isYAML)
 			}
 			other = true
 		}
@@ -77,7 +81,9 @@ func (d *decoder) findKey(places map[string]int, e *entry, isYAML bool) {
 	}
 	for _, spelling := range []string{string(e.info.fd.Name()), e.info.fd.JSONName()} {
 		if i, found := places[spelling]; found && spelling != e.text() {
-			d.twoSpellings(&d.entries[i], e)
+			d.twoSpellings(&d.entries[i], e, isYAML)
+			places[d.entries[i].text()] = i // they may have changed places
+			break
 		}
 	}
 }
@@ -92,19 +98,19 @@ func (d *decoder) duplicate(old, e *entry, isYAML bool) {
 	d.add(d.problem(e.key, "duplicate-key", "key %q occurs twice in one mapping, first at %s: the last one wins", e.text(), old.key.Span().Start))
 }
 
-// twoSpellings reports a field that is present in both spellings.
-func (d *decoder) twoSpellings(old, e *entry) {
+// twoSpellings reports a field that is present in both spellings. To Envoy they are two keys, and both are read: in JSON
+// in their order, in YAML in any, since the document is a Struct before it becomes JSON.
+func (d *decoder) twoSpellings(old, e *entry, isYAML bool) {
 	if old.dead {
 		return
 	}
-	d.bothSpellings = true
-	d.add(d.problem(e.key, "field-both-spellings", "field %q is already given as %q at %s: which one Envoy uses is left to chance", e.text(), old.text(), old.key.Span().Start))
-	if e.info.fd.IsList() || e.info.fd.IsMap() {
-		return // both are read, one after the other
+	message := "field %q is already given as %q at %s: which one Envoy uses is left to chance"
+	if !isYAML {
+		message = "field %q is already given as %q at %s: Envoy reads one after the other"
 	}
-	if d.firstWins {
-		e.dead = true
-	} else {
-		old.dead = true
+	d.add(d.problem(e.key, "field-both-spellings", message, e.text(), old.text(), old.key.Span().Start))
+	d.bothSpellings = d.bothSpellings || isYAML
+	if isYAML && d.firstWins {
+		*old, *e = *e, *old
 	}
 }

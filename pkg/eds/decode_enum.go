@@ -13,8 +13,15 @@ import (
 
 // enumValue reads an enum by name in any case, or by number.
 func (d *decoder) enumValue(v value, ed protoreflect.EnumDescriptor) (protoreflect.EnumNumber, bool) {
+	if v.broken && d.brokenNumber(v) {
+		return 0, false
+	}
 	switch v.kind {
 	case jsonString:
+		var ok bool
+		if v.text, ok = d.validText(v); !ok {
+			return 0, false
+		}
 		n, known := d.enumByName(v, ed)
 		if !known {
 			d.unknownEnum(v, ed)

@@ -37,12 +37,17 @@ func (d *decoder) elements(v value, info *fieldInfo) {
 		item := look(n)
 		item.node = n
 		switch {
+		case item.broken && n.Style() == document.Block:
+			top.index-- // it is the list that goes on wrongly
+			d.broke(n)
+		case item.broken && d.stops(item):
 		case item.kind == jsonNull && info.wkt != wktValue:
 			d.add(d.problem(n, "json-lenient", "null in a list: Envoy reads it as an empty value"))
 			d.zero(info.fd)
 		case item.kind == jsonArray && info.wkt != wktValue && info.wkt != wktList:
 			d.add(d.problem(n, "json-lenient", "a list inside a list: Envoy reads its items as items of the outer one"))
 			top.index-- // the items count on
+			top.lists++
 			d.elements(item, info)
 		default:
 			d.singular(item, info)
@@ -77,6 +82,13 @@ func (d *decoder) mapField(v value, info *fieldInfo) {
 	at := len(d.frames) - 1
 	for i := base; i < end; i++ {
 		e := d.entries[i]
+		if !e.value.IsValid() {
+			d.broke(e.key)
+			break
+		}
+		if !e.dead {
+			e.raw = d.validKey(e) // its place is that of the entry before
+		}
 		d.frames[at].index++
 		d.frames[at].entry = e.key
 		if e.dead {
@@ -89,6 +101,9 @@ func (d *decoder) mapField(v value, info *fieldInfo) {
 			d.mapKey(e, info.key.fd)
 			val := look(e.value)
 			val.node = e.value
+			if val.broken && d.stops(val) {
+				return
+			}
 			if val.kind != jsonNull || info.value.wkt == wktValue {
 				d.singular(val, info.value)
 			}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -87,7 +86,11 @@ func (d *decoder) stringValue(v value) (string, bool) {
 		if v.plain && v.text != v.raw { // a hexadecimal or octal number that is passed on in decimal
 			d.add(d.problem(v.node, "json-lenient", "Envoy reads %s as a number and uses the string %q", v.raw, v.text))
 		}
-		return d.validText(v), true
+		if v.broken {
+			d.broke(v.node)
+			return "", false
+		}
+		return d.validText(v)
 	}
 	if v.plain && (v.kind == jsonBool || v.kind == jsonNumber) {
 		what := "a number"
@@ -102,24 +105,6 @@ func (d *decoder) stringValue(v value) (string, bool) {
 	}
 	d.unexpected(v, `"`)
 	return "", false
-}
-
-// validText is the text of a string as Envoy keeps it: a byte that is no UTF-8 becomes a blank on its way through JSON.
-func (d *decoder) validText(v value) string {
-	if utf8.ValidString(v.text) {
-		return v.text
-	}
-	d.add(d.problem(v.node, "invalid-utf8", "%s holds bytes that are no UTF-8: Envoy puts blanks in their place", d.fieldName()))
-	var b strings.Builder
-	for s := v.text; s != ""; {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 {
-			r = ' '
-		}
-		b.WriteRune(r)
-		s = s[n:]
-	}
-	return b.String()
 }
 
 func (d *decoder) bytesValue(v value) ([]byte, bool) {
@@ -137,6 +122,10 @@ func (d *decoder) bytesValue(v value) ([]byte, bool) {
 }
 
 func (d *decoder) boolValue(v value) (val, ok bool) {
+	if v.broken && (v.kind == jsonBool || v.kind == jsonString || v.kind == jsonNothing) {
+		d.broke(v.node)
+		return false, false
+	}
 	switch v.kind {
 	case jsonBool:
 		if v.plain && !strings.EqualFold(v.raw, v.text) {
@@ -146,6 +135,10 @@ func (d *decoder) boolValue(v value) (val, ok bool) {
 		}
 		return v.text == "true", true
 	case jsonString:
+		if v.text, ok = d.validText(v); !ok {
+			return false, false
+		}
+		ok = false
 		switch strings.ToLower(v.text) {
 		case "true", "t", "yes", "y", "1":
 			val, ok = true, true
@@ -188,8 +181,16 @@ func atoi(s string) (number, error) {
 	return number{abs: u, neg: neg && u != 0}, err
 }
 
-// atod is absl::SimpleAtod: decimal or hexadecimal floating point, an optional sign.
+// asciiSpace is what absl::ascii_isspace takes for white space.
+const asciiSpace = " \t\n\v\f\r"
+
+// atod is absl::SimpleAtod: decimal or hexadecimal floating point, an optional sign, white space around it. Not a number
+// may have a sign too, and characters that tell its payload.
 func atod(s string) (float64, bool) {
+	s = strings.Trim(s, asciiSpace)
+	if isNaN(s) {
+		return math.NaN(), true
+	}
 	if strings.Contains(s, "_") || strings.HasPrefix(s, "+-") {
 		return 0, false
 	}
@@ -209,15 +210,42 @@ func atod(s string) (float64, bool) {
 	return f, true
 }
 
+// isNaN tells whether absl::from_chars takes a text for not a number: "nan" or "nan(payload)" in any case.
+func isNaN(s string) bool {
+	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
+		s = s[1:]
+	}
+	if len(s) < 3 || !strings.EqualFold(s[:3], "nan") {
+		return false
+	}
+	payload, hasPayload := strings.CutPrefix(s[3:], "(")
+	if !hasPayload {
+		return len(s) == 3
+	}
+	payload, closed := strings.CutSuffix(payload, ")")
+	return closed && !strings.ContainsFunc(payload, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	})
+}
+
 // whole reads a number that must be whole, within the range that a double holds exactly (lo to hi); done is false
 // when a problem was reported.
 func (d *decoder) whole(v value, unsigned bool, lo, hi float64) (number, bool) {
+	if v.broken && d.brokenNumber(v) {
+		return number{}, false
+	}
 	if v.kind != jsonNumber && v.kind != jsonString {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return number{}, false
 	}
 	inString := v.kind == jsonString
-	if inString && strings.ContainsAny(v.text, " \t\n\v\f\r") {
+	if inString {
+		var ok bool
+		if v.text, ok = d.validText(v); !ok {
+			return number{}, false
+		}
+	}
+	if inString && strings.ContainsAny(v.text, asciiSpace) {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
 		return number{}, false
 	}
@@ -295,24 +323,24 @@ func (d *decoder) intValue(v value, lo, hi int64) (int64, bool) {
 }
 
 func (d *decoder) floatValue(v value, single bool) (float64, bool) {
+	if v.broken && d.brokenNumber(v) {
+		return 0, false
+	}
 	if v.kind != jsonNumber && v.kind != jsonString {
 		d.typeError(v.node, fmt.Sprintf("%s must be a number", d.fieldName()), "expected number or string")
 		return 0, false
 	}
-	var f float64
-	switch v.text {
-	case "NaN":
-		f = math.NaN()
-	case "Infinity":
-		f = math.Inf(1)
-	case "-Infinity":
-		f = math.Inf(-1)
-	default:
+	text := v.text
+	if v.kind == jsonString {
 		var ok bool
-		if f, ok = atod(v.text); !ok {
-			d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), v.text), "non-number characters in quoted number")
+		if text, ok = d.validText(v); !ok {
 			return 0, false
 		}
+	}
+	f, ok := atod(text)
+	if !ok {
+		d.typeError(v.node, fmt.Sprintf("%s must be a number, not %q", d.fieldName(), text), "non-number characters in quoted number")
+		return 0, false
 	}
 	if single && !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) {
 		d.typeError(v.node, fmt.Sprintf("%s is out of range", d.fieldName()), "float out of range")

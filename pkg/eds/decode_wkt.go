@@ -83,6 +83,11 @@ func (d *decoder) duration(v value, md protoreflect.MessageDescriptor) {
 		d.hardProblem(p)
 		return
 	}
+	text, ok := d.stringValue(v)
+	if !ok {
+		return
+	}
+	v.text = text
 	secs, nanos, cause := parseDuration(v.text)
 	if cause != "" {
 		d.typeError(v.node, fmt.Sprintf("%s must be a duration in seconds with an s, like \"30s\" or \"0.5s\", not %q", d.fieldName(), v.text), cause)
@@ -182,17 +187,24 @@ func (d *decoder) valueMessage(v value, md protoreflect.MessageDescriptor) {
 		}
 	}
 	switch v.kind {
+	case jsonNothing:
+		d.broke(v.node)
 	case jsonNull:
 		d.varint(fields.ByNumber(1), 0)
-	case jsonNumber:
+	case jsonNumber, jsonBool:
+		if v.broken {
+			d.brokenOfValue(v)
+			break
+		}
+		if v.kind == jsonBool {
+			d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
+			break
+		}
 		f, _ := atod(v.text)
 		d.out = protowire.AppendTag(d.out, 2, protowire.Fixed64Type)
 		d.out = protowire.AppendFixed64(d.out, math.Float64bits(f))
 	case jsonString:
-		d.out = protowire.AppendTag(d.out, 3, protowire.BytesType)
-		d.out = protowire.AppendString(d.out, d.validText(v))
-	case jsonBool:
-		d.varint(fields.ByNumber(4), protowire.EncodeBool(v.text == "true"))
+		d.stringOfValue(v)
 	case jsonObject:
 		d.nested(5, func() {
 			d.step("struct_value", "google.protobuf.Struct", func() { d.structMessage(v, fields.ByNumber(5).Message()) })
@@ -224,6 +236,10 @@ func typeURL(n document.Node) (url string, at document.Node, ok bool) {
 func (d *decoder) anyMessage(v value) {
 	if v.kind != jsonObject {
 		d.unexpected(v, "{")
+		return
+	}
+	if d.cause != "" && endsBroken(v.node) {
+		d.broke(v.node) // it is passed over before it is read
 		return
 	}
 	url, at, ok := typeURL(v.node)

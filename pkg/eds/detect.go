@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
 )
 
 // pattern compiles a regular expression when it is first asked for: most commands need none, and compiling is a good
@@ -33,6 +34,9 @@ func detectFormat(src []byte, suffix string) Format {
 	ext := strings.ToLower(suffix)
 	switch ext {
 	case ".yaml", ".yml", ".json", ".jsonl", ".ndjson": // a stray control character does not make it binary
+		if strings.HasPrefix(ext, ".y") && !isBinary(document.ToUTF8(head)) {
+			return YAML // yaml-cpp finds UTF-16 and UTF-32 without a byte order mark
+		}
 		if bytes.IndexByte(head, 0) >= 0 && isBinary(head) && isBinary(bytes.ReplaceAll(head, []byte{0}, []byte{1})) {
 			return Binary // a few NULs among much text do neither: Envoy's readers take them
 		}
@@ -52,7 +56,7 @@ func detectFormat(src []byte, suffix string) Format {
 			return Binary
 		}
 	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
-		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) {
+		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || isResponseText(src) {
 			return TextProto
 		}
 	}

@@ -2,9 +2,13 @@ package eds
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -58,21 +62,20 @@ func (r *reader) extension(content document.Format) {
 		if !errors.As(err, &se) {
 			return // JSON after all
 		}
-		text := se.Envoy
-		if start := bytes.TrimLeft(r.src, " \t\r\n"); len(start) > 0 && start[0] != '{' {
-			text = fmt.Sprintf("unexpected character: '%c'; expected '{'", start[0]) // a message is wanted, so no other kind is tried
-		}
-		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", text))
+		p.Envoy.Message = w.parseText(jsonErrorText(w.root, "", cmp.Or(notAnObject(r.src), se.Envoy)))
 	case TextProto:
-		p.Envoy.Message = fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root)
+		p.Envoy.Message = w.inFile(fmt.Sprintf("Unable to parse file %q as a text protobuf (type %s)", r.name, w.root))
 	case Binary:
-		if first.Source == FromFile {
+		number, typ, n := protowire.ConsumeTag(r.src)
+		switch {
+		case first.Source == FromFile, n < 0, typ > protowire.Fixed32Type, typ == protowire.EndGroupType:
 			p.Rule = "file-eds-pb-garbage"
 			p.Message = "the content is no binary protobuf: Envoy takes a .pb file that it cannot read as empty, without an error"
-			p.Envoy = diag.Override{}
+		case content == document.JSON: // the brace begins a group, whose field is kept until the damage is met
+			p.Envoy.Message = fmt.Sprintf("Protobuf message (type %s(root) with unknown field set {%d}) has unknown fields", w.root, number)
 		}
 	}
-	if first.Shape == ShapeBootstrap || first.Shape == ShapeCDS {
+	if p.Rule == "file-extension-mismatch" && (first.Shape == ShapeBootstrap || first.Shape == ShapeCDS) {
 		reject := diag.Reject // the registry speaks of EDS files
 		p.Envoy.Effect = &reject
 	}
@@ -82,6 +85,20 @@ func (r *reader) extension(content document.Format) {
 			res.Around = append(res.Around[:len(res.Around):len(res.Around)], p)
 		}
 	}
+}
+
+// notAnObject is what protobuf's reader says of a text that does not begin with an object: a message is wanted, so no
+// other kind is tried. It is empty when there is no such text.
+func notAnObject(src []byte) string {
+	start := bytes.TrimLeft(src, " \t\r\n")
+	if len(start) == 0 || start[0] == '{' {
+		return ""
+	}
+	first := rune(start[0])
+	if first >= utf8.RuneSelf {
+		first = utf8.RuneError // the first byte of a character, as logs are read
+	}
+	return fmt.Sprintf("unexpected character: '%c'; expected '{'", first)
 }
 
 var formatWords = map[Format]string{YAML: "YAML", JSON: "JSON", Binary: "binary protobuf", TextProto: "text protobuf"}

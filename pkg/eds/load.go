@@ -144,6 +144,9 @@ func (r *reader) read() {
 	format := r.opts.Format
 	if format == AutoFormat {
 		format = detectFormat(r.src, r.suffix)
+		if parser := envoyParser(r.suffix); format == Binary && (parser == YAML || parser == JSON) && r.suffix != "" && !isWire(r.src) {
+			format = parser
+		}
 	}
 	r.file.Format = format
 	switch format {
@@ -265,6 +268,12 @@ func (r *reader) syntaxText(se *document.SyntaxError, format Format) string {
 	}
 	switch {
 	case format == JSON:
+		if text := notAnObject(r.src); text != "" {
+			return w.parseText(jsonErrorText(w.root, "", text))
+		}
+		if text := r.brokenText(w, se); text != "" {
+			return text
+		}
 		return w.parseText(jsonErrorText(w.root, jsonPlace(w.root, se.Path), se.Envoy))
 	case w.file != "":
 		return "in " + w.file + ", " + se.Envoy
@@ -325,6 +334,7 @@ const (
 	deltaResponseMessage = "envoy.service.discovery.v3.DeltaDiscoveryResponse"
 	assignmentMessage    = "envoy.config.endpoint.v3.ClusterLoadAssignment"
 	clusterMessage       = "envoy.config.cluster.v3.Cluster"
+	wrapperMessage       = "envoy.service.discovery.v3.Resource"
 )
 
 // rootMessage is the outermost message that Envoy would take a text for whose shape is not known.

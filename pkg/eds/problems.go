@@ -61,8 +61,8 @@ func (d *decoder) invalidText(cause string) string {
 			at += "."
 		}
 		at += f.written()
-		if f.index >= 0 {
-			at += fmt.Sprintf("[%d]", f.index)
+		if i := f.index + f.lists; i >= 0 {
+			at += fmt.Sprintf("[%d]", i)
 		}
 		if typ = f.typ; f.info != nil {
 			typ = typeName(f.info.fd)
@@ -83,9 +83,13 @@ func (d *decoder) invalidText(cause string) string {
 func (d *decoder) parseText(reason string) string { return d.where.parseText(reason) }
 
 func (w wire) parseText(reason string) string {
-	text := "Unable to parse JSON as proto (INVALID_ARGUMENT: " + reason + ")"
+	return w.inFile("Unable to parse JSON as proto (INVALID_ARGUMENT: " + reason + ")")
+}
+
+// inFile begins a text with the name of the file where Envoy mentions it.
+func (w wire) inFile(text string) string {
 	if w.file != "" {
-		text = "in " + w.file + ", " + text
+		return "in " + w.file + ", " + text
 	}
 	return text
 }
@@ -126,11 +130,13 @@ func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
 			hint = fmt.Sprintf("did you mean `%s`?", name)
 		}
 	}
+	name, _ := rewritten(e.text())
 	p := d.problem(e.key, rule, "%s", message)
 	p.Path = append(p.Path, diag.Step{Name: e.text()})
 	p.Hint = hint
-	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidIn(md, fmt.Sprintf("no such field: '%s'", e.text())))}
+	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidIn(md, fmt.Sprintf("no such field: '%s'", name)))}
 	d.add(p)
+	d.unknownUTF8(e.key, e.text())
 	d.skipValue(e.value)
 }
 
@@ -145,6 +151,13 @@ func (d *decoder) invalidIn(md protoreflect.MessageDescriptor, cause string) str
 // skipValue passes over a value that is not decoded; Envoy's limit of nesting applies to it as well.
 func (d *decoder) skipValue(n document.Node) {
 	v := look(n)
+	if v.broken && v.kind != jsonObject && v.kind != jsonArray {
+		d.broke(n)
+		return
+	}
+	if v.kind == jsonString {
+		d.unknownUTF8(n, v.text)
+	}
 	if v.kind != jsonObject && v.kind != jsonArray {
 		return
 	}

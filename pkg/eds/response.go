@@ -2,6 +2,7 @@ package eds
 
 import (
 	"fmt"
+	"strings"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
@@ -45,7 +46,7 @@ func (r *reader) response(n document.Node, shape Shape) {
 	resp := NewResponse(textOf(n, "type_url"), names, removed)
 	if len(nodes) == 0 {
 		res := r.newResource(shape)
-		res.Absent, res.Response = true, resp
+		res.Absent, res.Response, res.Node = true, resp, n // a node, since Envoy read it as text
 		res.Unreadable = hasHard(r.around)
 		r.add(res)
 		return
@@ -62,6 +63,30 @@ func (r *reader) response(n document.Node, shape Shape) {
 		for i, item := range nodes {
 			r.otherType(item, shape, resp, i)
 		}
+	}
+	r.mixedTypes(nodes, shape, r.file.Resources[before:])
+}
+
+// mixedTypes reports resources of other types beside an assignment in an EDS file: all are unpacked as assignments before
+// any is looked at.
+func (r *reader) mixedTypes(nodes []document.Node, shape Shape, found []*Resource) {
+	if len(nodes) < 2 || shape != ShapeResponse || r.source(shape) != FromFile {
+		return
+	}
+	for _, n := range nodes {
+		url, at, ok := typeURL(n)
+		_, isWrapper := WrapperVersionOfURL(url)
+		if !ok || isWrapper || VersionKnown(url) || unknownTypeReason(url[strings.LastIndexByte(url, '/')+1:], r.opts.EnvoyVersion) != "" {
+			continue
+		}
+		p := diag.Problem{Rule: "any-type-mismatch", Span: at.Span(), Message: fmt.Sprintf("%q is no ClusterLoadAssignment", url)}
+		p.Envoy = diag.Override{Stage: "04-unpack", Message: unpackText}
+		for _, res := range found {
+			if res.Shape == shape && !hasRule(res.Problems, p.Rule) {
+				res.Around = append(res.Around[:len(res.Around):len(res.Around)], p)
+			}
+		}
+		return
 	}
 }
 
@@ -113,27 +138,55 @@ func (r *reader) item(n document.Node, shape Shape, resp *Response, at string, i
 	v := look(n)
 	if v.kind == jsonNull || v.kind == jsonObject && !v.node.First().IsValid() {
 		own.NoBody = true
-		r.noBody(n, shape, &own)
+		r.noBody(n, placement{shape: shape, response: &own})
+		return
+	}
+	if v.kind != jsonObject {
+		p := placement{shape: shape, response: &own, where: r.resourceWire(shape, at, i)}
+		p.problems = []diag.Problem{noAny(v, n, p.where, at)}
+		r.notRead(n, p)
 		return
 	}
 	r.typed(n, shape, &own, at, i)
 }
 
 // noBody adds the entry for a resource without content.
-func (r *reader) noBody(n document.Node, shape Shape, resp *Response) {
-	res := r.newResource(shape)
-	res.Absent, res.Response, res.Node = true, resp, n
-	res.Name = resp.WrapName
+func (r *reader) noBody(n document.Node, p placement) {
+	res := r.newResource(p.shape)
+	res.Absent, res.Response, res.Node = true, p.response, n
+	res.Name = p.response.WrapName
+	res.Problems = append(res.Problems, p.problems...)
+	res.Unreadable = hasHard(p.problems)
 	r.add(res)
+}
+
+// notRead adds the entry for a resource that Envoy's reader refuses.
+func (r *reader) notRead(n document.Node, p placement) {
+	res := r.newResource(p.shape)
+	res.Absent, res.Response, res.Node, res.Unreadable = true, p.response, n, true
+	res.Problems = p.problems
+	r.add(res)
+}
+
+// noAny is the problem of a value that is no mapping where an Any belongs, at a path.
+func noAny(v value, n document.Node, w wire, at string) diag.Problem {
+	p := diag.Problem{Rule: "value-type", Span: n.Span(), Message: "a resource must be a mapping with \"@type\""}
+	p.Envoy.Message = w.parseText(fmt.Sprintf("invalid JSON in %s @ %s: message google.protobuf.Any, near <pos>: unexpected character: '%s'; expected '{'", w.root, at, v.first()))
+	return p
+}
+
+// resourceWire is how an assignment stands in a response, at a path of its list.
+func (r *reader) resourceWire(shape Shape, at string, i int) wire {
+	if r.source(shape) == FromCDS {
+		return wire{file: r.name, root: responseMessage, at: at + ".<any>", message: assignmentMessage, depth: 2, inAny: true}
+	}
+	return r.assignmentWire(i, at+".<any>")
 }
 
 // typed reads a resource as an Any, a Resource wrapper or what is left of either.
 func (r *reader) typed(n document.Node, shape Shape, resp *Response, at string, i int) {
 	url, urlNode, ok := typeURL(n)
-	w := r.assignmentWire(i, at+".<any>")
-	if r.source(shape) == FromCDS {
-		w = wire{file: r.name, root: responseMessage, at: at + ".<any>", message: assignmentMessage, depth: 2, inAny: true}
-	}
+	w := r.resourceWire(shape, at, i)
 	if resp != nil {
 		resp.AnyURL = url
 	}
@@ -147,6 +200,9 @@ func (r *reader) typed(n document.Node, shape Shape, resp *Response, at string, 
 		return
 	}
 	if _, isWrapper := WrapperVersionOfURL(url); isWrapper {
+		d := r.newDecoder(w)
+		d.checkTypeURL(url, urlNode)
+		p.problems = d.withHint(url)
 		r.wrapper(n, p, at)
 		return
 	}
@@ -237,10 +293,7 @@ func (r *reader) untyped(n document.Node, p placement, at string) {
 		return
 	}
 	if !has(n, "cluster_name", "endpoints") {
-		res := r.newResource(p.shape)
-		res.Absent, res.Response, res.Node, res.Unreadable = true, p.response, n, true
-		res.Problems = p.problems
-		r.add(res)
+		r.notRead(n, p)
 		return
 	}
 	r.add(r.assignment(n, p))
@@ -258,17 +311,20 @@ func (r *reader) wrapper(n document.Node, p placement, at string) {
 		own.Wrapped = false // its own form, no wrapper
 	}
 	p.response = &own
+	p.problems = append(p.problems, r.wrapperProblems(n, p, at)...)
+	if v := look(inner); inner.IsValid() && v.kind != jsonObject {
+		p.problems = append(p.problems, noAny(v, inner, p.where, wrapperAt(p, at)+".resource"))
+		r.notRead(n, p)
+		return
+	}
 	if !inner.IsValid() || !isMapping(inner) || !look(inner).node.First().IsValid() {
 		own.NoBody = true
-		r.noBody(n, p.shape, p.response)
+		r.noBody(n, p)
 		return
 	}
 	url, urlNode, ok := typeURL(inner)
 	own.AnyURL = url
-	p.where.at = at + ".<any>.resource.<any>"
-	if p.shape == ShapeDeltaResponse {
-		p.where.at = at + ".resource.<any>"
-	}
+	p.where.at = wrapperAt(p, at) + ".resource.<any>"
 	p.where.depth++
 	if !ok {
 		r.untyped(inner, placementWithout(p), at+".<any>.resource")
@@ -285,6 +341,39 @@ func (r *reader) wrapper(n document.Node, p placement, at string) {
 	p.version = version
 	p.problems = append(p.problems, r.urlProblems(url, urlNode, p.response, p)...)
 	r.add(r.assignment(inner, p))
+}
+
+// wrapperAt is the path of a Resource message at a path of a response: in an Any, but for those of a delta response.
+func wrapperAt(p placement, at string) string {
+	if p.shape == ShapeDeltaResponse {
+		return at
+	}
+	return at + ".<any>"
+}
+
+// wrapperProblems judges the fields of a Resource message but for the resource in it.
+func (r *reader) wrapperProblems(n document.Node, p placement, at string) []diag.Problem {
+	w := p.where
+	w.message, w.at = wrapperMessage, wrapperAt(p, at)
+	d := r.newDecoder(w)
+	d.typed, d.skip = true, "resource"
+	var m discoveryv3.Resource
+	d.message(n, &m)
+	for i := range d.problems {
+		d.problems[i].Path = nil // those of a resource begin at the assignment
+	}
+	return append(d.problems, negativeTTL(&m, child(n, "ttl"))...)
+}
+
+// negativeTTL is what Envoy says of a time to live that it cannot count in milliseconds (DecodedResourceImpl).
+func negativeTTL(m *discoveryv3.Resource, n document.Node) []diag.Problem {
+	ttl := m.GetTtl()
+	if ttl.GetSeconds() >= 0 && ttl.GetNanos() >= 0 {
+		return nil
+	}
+	p := diag.Problem{Rule: "duration-invalid", Span: n.Span(), Message: "the time to live of a resource cannot be negative"}
+	p.Envoy = diag.Override{Stage: "02-any", Message: "Invalid duration: Expected positive duration: <dump>"}
+	return []diag.Problem{p}
 }
 
 // placementWithout is p for the content of a wrapper, which is no delta resource itself.

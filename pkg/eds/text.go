@@ -81,8 +81,15 @@ func (r *reader) recogniseText() Shape {
 		return ShapeResponse
 	case regexp.MustCompile(`(?m)^\s*(load_assignment|connect_timeout|lb_policy)\b`).Match(r.src):
 		return ShapeCluster
+	case envoyParser(r.suffix) == TextProto && isResponseText(r.src):
+		return ShapeResponse
 	}
 	return ShapeAssignment
+}
+
+// isResponseText tells whether a text is a whole DiscoveryResponse in text proto, however it is laid out.
+func isResponseText(src []byte) bool {
+	return prototext.Unmarshal(src, &discoveryv3.DiscoveryResponse{}) == nil
 }
 
 // textSyntax reports text proto that cannot be parsed, an unknown field included.
@@ -95,7 +102,7 @@ func (r *reader) textSyntax(err error, shape Shape) {
 		p.Message = regexp.MustCompile(`\s*\(line \d+:\d+\):?\s*`).ReplaceAllString(p.Message, "")
 	}
 	root := responseMessage
-	if r.source(shape) == FromBootstrap {
+	if r.source(shape) == FromBootstrap || r.rootMessage() == bootstrapMessage {
 		root = bootstrapMessage
 	}
 	p.Envoy = diag.Override{Stage: "00b-syntax", Message: fmt.Sprintf("in %s, Unable to parse file %q as a text protobuf (type %s)", r.name, r.name, root)}

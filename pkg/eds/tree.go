@@ -7,21 +7,27 @@ import (
 )
 
 // child is the value of a key of a mapping, given in snake_case and found in either spelling; as for Envoy the last of
-// several copies counts, and those tagged !ignore do not. Null is the same as absent.
+// several copies counts, and those tagged !ignore do not. Null is the same as absent: it hides a value before it only
+// where a key of YAML replaces its copy.
 func child(n document.Node, key string) document.Node {
 	n = n.Target()
 	if n.Kind() != document.Mapping {
 		return document.Node{}
 	}
+	isYAML := n.Document().Format == document.YAML
 	var found document.Node
+	var spelling string // of found
 	for k := n.First(); k.IsValid(); k = k.Next().Next() {
 		text, ok := keyText(k)
-		if ok && sameField(text, key) && k.ResolvedTag() != ignoreTag {
-			found = k.Next()
+		if !ok || !sameField(text, key) || k.ResolvedTag() == ignoreTag {
+			continue
 		}
-	}
-	if found.IsValid() && look(found).kind == jsonNull {
-		return document.Node{}
+		switch {
+		case look(k.Next()).kind != jsonNull:
+			found, spelling = k.Next(), text
+		case isYAML && text == spelling:
+			found = document.Node{}
+		}
 	}
 	return found
 }

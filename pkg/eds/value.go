@@ -18,15 +18,17 @@ const (
 	jsonString
 	jsonObject
 	jsonArray
+	jsonNothing // where no value begins, in JSON that is broken
 )
 
 // value is a node as Envoy's proto JSON reader sees it.
 type value struct {
-	node  document.Node // target of an alias
-	kind  jsonKind
-	text  string // of a bool "true" or "false", of a number its JSON text, of a string its value
-	plain bool   // an unquoted YAML scalar
-	raw   string // a plain YAML scalar as written
+	node   document.Node // target of an alias
+	kind   jsonKind
+	text   string // of a bool "true" or "false", of a number its JSON text, of a string its value
+	plain  bool   // an unquoted YAML scalar
+	broken bool   // JSON that cannot be read; kind is that of its first character, and text that character
+	raw    string // a plain YAML scalar as written
 }
 
 // first is the character with which the value begins in JSON: protobuf's reader names it in its complaints.
@@ -35,11 +37,16 @@ func (v value) first() string {
 	case jsonNull:
 		return "n"
 	case jsonString:
+		if v.node.Target().Style() == document.SingleQuoted && v.node.Document().Format == document.JSON || v.text == "'" && v.broken {
+			return "'"
+		}
 		return `"`
 	case jsonObject:
 		return "{"
 	case jsonArray:
 		return "["
+	case jsonNothing:
+		return v.text
 	default:
 		return v.text[:1]
 	}
@@ -55,6 +62,8 @@ func look(n document.Node) value {
 	case document.Sequence:
 		return value{node: n, kind: jsonArray}
 	case document.Scalar:
+	case document.Broken:
+		return lookBroken(n)
 	default:
 		return value{node: n, kind: jsonNull}
 	}

@@ -1,7 +1,7 @@
 package eds
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -56,7 +56,7 @@ func isScalarRoot(n document.Node) bool { return n.Target().Kind() == document.S
 
 // noMapping reports a file that is empty or a bare scalar, if it is meant as an Envoy file.
 func (r *reader) noMapping(docs []*document.Document) {
-	isJSON := len(docs) > 0 && docs[0].Format == document.JSON
+	isJSON := len(docs) > 0 && docs[0].Format == document.JSON || r.suffix != "" && envoyParser(r.suffix) == JSON
 	if !r.named || r.depth > 0 {
 		return
 	}
@@ -76,7 +76,7 @@ func (r *reader) noMapping(docs []*document.Document) {
 		text = "in " + w.file + ", " + text
 	}
 	if isJSON {
-		text = w.parseText(fmt.Sprintf("invalid JSON in %s, near <pos>: unexpected character: '%s'; expected '{'", w.root, look(docs[0].Root).first()))
+		text = w.parseText(jsonErrorText(w.root, "", cmp.Or(notAnObject(r.src), "unexpected EOF")))
 	}
 	p.Envoy = diag.Override{Stage: "00b-syntax", Message: text}
 	r.broken(p)
@@ -93,7 +93,24 @@ func (r *reader) document(doc *document.Document) {
 		shape = ShapeResponse // said to be an EDS file
 	}
 	r.scan(root, shape)
+	if shape == ShapeList && r.opts.Shape == "" {
+		r.listedBootstrap(root)
+	}
 	r.shape(root, shape)
+}
+
+// listedBootstrap reports a bootstrap that stands in a list, where Envoy wants the message itself.
+func (r *reader) listedBootstrap(list document.Node) {
+	for _, item := range items(list) {
+		if recognise(item) != ShapeBootstrap {
+			continue
+		}
+		p := diag.Problem{Rule: "yaml-document", Span: list.Span(), Message: "a bootstrap must be a mapping, not a list"}
+		w := wire{root: bootstrapMessage}
+		p.Envoy = diag.Override{Stage: "00b-syntax", Message: w.parseText(jsonErrorText(w.root, "", "unexpected character: '['; expected '{'"))}
+		r.around = append(r.around[:len(r.around):len(r.around)], p)
+		return
+	}
 }
 
 // shape reads a node that is known to be of a shape.

@@ -64,7 +64,7 @@ func outcome(c *lint.Context, client diag.Client, r *ruled, facts *lint.Facts) d
 	}
 	out.Message = strings.ToValidUTF8(o.Message, "") // as logs are read
 	if client == diag.Envoy {
-		out.Message = frame(c, r, &out)
+		out.Message, _, _ = strings.Cut(frame(c, r, &out), "\x00") // it is logged as a C string
 	}
 	return out
 }
