@@ -6,6 +6,7 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	wrrv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3"
 	lbcommonv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/common/v3"
+	dynamicmodulesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/dynamic_modules/v3"
 	leastrequestv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/least_request/v3"
 	loadawarev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/load_aware_locality/v3"
 	maglevv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/maglev/v3"
@@ -47,6 +48,11 @@ func (p *PolicyConfig) readExtension(message proto.Message, version int) {
 		p.hash(c.GetConsistentHashingLbConfig(), false, nil)
 		p.Hash.TableSize = optional(c.GetTableSize())
 		p.checkTable()
+	case *dynamicmodulesv3.DynamicModulesLoadBalancerConfig:
+		if module := c.GetDynamicModuleConfig(); module.GetName() == "" && module.GetModule() == nil { // extensions/dynamic_modules/dynamic_modules.cc
+			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field("dynamic_module_config"),
+				Message: "Either 'name' or 'module' must be specified in dynamic_module_config"})
+		}
 	case *subsetv3.Subset:
 		p.extensionSubset(c, version)
 	case *wrrlocalityv3.WrrLocality:

@@ -8,6 +8,7 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -220,11 +221,19 @@ func sources(bind *corev3.BindConfig) []sourceAddress {
 
 // dnsResolvers: the addresses of the resolvers of c-ares (dns_factory_util.cc, dns_resolver/cares/dns_impl.cc).
 func (b *build) dnsResolvers() *refusal {
-	if config := b.m.GetTypedDnsResolverConfig(); config != nil {
+	config, at := b.m.GetTypedDnsResolverConfig(), inCluster("typed_dns_resolver_config")
+	if b.m.GetClusterType() != nil {
+		message, in, _ := eds.ClusterConfig(b.m, b.c.EnvoyVersion)
+		dns, _ := message.(*dnsv3.DnsCluster)
+		if config, at = dns.GetTypedDnsResolverConfig(), in.Field("typed_dns_resolver_config"); config == nil {
+			return nil
+		}
+	}
+	if config != nil {
 		if config.GetTypedConfig().GetTypeUrl() == "" {
 			return nil // an empty Any is the default resolver
 		}
-		return noExtension(config.GetName(), config.GetTypedConfig()).below(inCluster("typed_dns_resolver_config"))
+		return noExtension(config.GetName(), config.GetTypedConfig()).below(at)
 	}
 	field, list := "dns_resolution_config.resolvers", b.m.GetDnsResolutionConfig().GetResolvers() //nolint:staticcheck // still read
 	if b.m.GetDnsResolutionConfig() == nil {                                                      //nolint:staticcheck // still read

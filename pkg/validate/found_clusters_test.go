@@ -125,6 +125,11 @@ func TestFoundClusters(t *testing.T) {
 		{"type: LOGICAL_DNS, dns_resolution_config: {resolvers: [{socket_address: {address: 1.1.1.1, named_port: dns}}]}", "IP resolver can't handle port specifier type 4"},
 		{`type: STRICT_DNS, typed_dns_resolver_config: {name: x, typed_config: {"@type": type.googleapis.com/google.protobuf.Empty}}`, "Didn't find a registered implementation for 'x' with type URL: 'google.protobuf.Empty'"},
 		{"type: STRICT_DNS, typed_dns_resolver_config: {name: x, typed_config: {}}", ""},
+		{`cluster_type: {name: envoy.clusters.dns, typed_config: {"@type": type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster, typed_dns_resolver_config: {name: x, typed_config: {"@type": type.googleapis.com/google.protobuf.Empty}}}}`,
+			"Didn't find a registered implementation for 'x' with type URL: 'google.protobuf.Empty'"},
+		{`cluster_type: {name: envoy.clusters.dns, typed_config: {"@type": type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster}}, typed_dns_resolver_config: {name: x, typed_config: {"@type": type.googleapis.com/google.protobuf.Empty}}`, ""},
+		{`load_balancing_policy: {policies: [{typed_extension_config: {name: x, typed_config: {"@type": type.googleapis.com/envoy.extensions.load_balancing_policies.dynamic_modules.v3.DynamicModulesLoadBalancerConfig}}}]}`,
+			"Either 'name' or 'module' must be specified in dynamic_module_config"},
 
 		// where an EDS cluster gets its assignment
 		{`type: EDS, eds_cluster_config: {eds_config: {path: ""}}`, "paths must refer to an existing path in the system: '' does not exist"},
@@ -142,7 +147,7 @@ func TestFoundClusters(t *testing.T) {
 	const endpoint = "endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}}]}]"
 	for _, tt := range tests {
 		fields := tt.fields
-		if !strings.HasPrefix(fields, "type:") {
+		if !strings.HasPrefix(fields, "type:") && !strings.HasPrefix(fields, "cluster_type:") {
 			fields = "type: STATIC, " + fields
 		}
 		if !strings.HasPrefix(fields, "type: EDS") && !strings.HasPrefix(fields, "type: ORIGINAL_DST") {
