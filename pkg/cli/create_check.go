@@ -38,7 +38,7 @@ func (o *createOptions) check(env *Env, made proto.Message) error {
 		return fmt.Errorf("create: %w", err)
 	}
 	file := eds.NewLoader(loading).Load("new.yaml", text, true)
-	report := validate.Run(file.Resources, validate.Options{Clients: o.clients(), EnvoyVersion: o.minorVersion(), Getenv: env.Getenv})
+	report := validate.Run(file.Resources, validate.Options{Clients: o.clients(), EnvoyVersion: o.minorVersion(), Getenv: env.clientGetenv()})
 	failed := false
 	for i := range report.Findings {
 		f := &report.Findings[i]

@@ -160,7 +160,7 @@ func (r *simulated) judged(env *Env) *simulate.Options {
 		return nil
 	}
 	return &simulate.Options{
-		Getenv: env.Getenv, EnvoyVersion: r.profile.minorVersion(),
+		Getenv: env.clientGetenv(), EnvoyVersion: r.profile.minorVersion(),
 		Check: func(judged *eds.Resource) [len(diag.Clients)]diag.Verdict {
 			return verdictsOf(judged, r.Source, r.judging)
 		},

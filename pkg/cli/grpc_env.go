@@ -1,22 +1,28 @@
 package cli
 
-import "os"
+import (
+	"os"
+	"sync"
+)
 
-// withGRPCBootstrap is an environment in which GRPC_XDS_BOOTSTRAP_CONFIG has the text of the bootstrap that gRPC would read:
-// the file named by GRPC_XDS_BOOTSTRAP wins.
-func withGRPCBootstrap(getenv func(string) string) func(string) string {
-	return func(name string) string {
-		if name != "GRPC_XDS_BOOTSTRAP_CONFIG" {
-			return getenv(name)
-		}
-		file := getenv("GRPC_XDS_BOOTSTRAP")
+// clientGetenv is the environment of the clients that are predicted: in it GRPC_XDS_BOOTSTRAP_CONFIG has the text of the
+// bootstrap that gRPC would read, where the file named by GRPC_XDS_BOOTSTRAP wins.
+func (env *Env) clientGetenv() func(string) string {
+	bootstrap := sync.OnceValue(func() string {
+		file := env.Getenv("GRPC_XDS_BOOTSTRAP")
 		if file == "" {
-			return getenv(name)
+			return env.Getenv("GRPC_XDS_BOOTSTRAP_CONFIG")
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return "" // no bootstrap is known
 		}
 		return string(text)
+	})
+	return func(name string) string {
+		if name == "GRPC_XDS_BOOTSTRAP_CONFIG" {
+			return bootstrap()
+		}
+		return env.Getenv(name)
 	}
 }

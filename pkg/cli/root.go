@@ -22,7 +22,6 @@ const (
 
 // Main runs one command line and returns the exit code.
 func Main(ctx context.Context, env Env, args []string) int {
-	env.Getenv = withGRPCBootstrap(env.Getenv)
 	root := rootFor(&env, args)
 	if env.Interruptible != nil && !isBrief(args) {
 		ctx = env.Interruptible(ctx)

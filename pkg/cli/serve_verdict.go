@@ -70,7 +70,7 @@ func (s *serveSource) refused(r *eds.Resource) string {
 // verdict is refused with the file that is to blame.
 func (s *serveSource) verdict(r *eds.Resource) (file, why string) {
 	report := validate.Run([]*eds.Resource{r}, validate.Options{
-		Clients: s.options.profile.clients(), EnvoyVersion: s.options.profile.minorVersion(), Source: r.Source, Origin: r.Origin, Getenv: s.env.Getenv,
+		Clients: s.options.profile.clients(), EnvoyVersion: s.options.profile.minorVersion(), Source: r.Source, Origin: r.Origin, Getenv: s.env.clientGetenv(),
 	})
 	for _, c := range s.options.profile.clients() {
 		v := report.Resources[0].Verdicts[c]

@@ -84,7 +84,7 @@ func changesAnything(o *simulate.Options) bool {
 // simulation turns the flags into options, but for the verdicts, which depend on the file.
 func (o *simulateOptions) simulation(cmd *cobra.Command, env *Env) (*simulate.Options, error) {
 	out := &simulate.Options{
-		Policy: o.policy, AsDocumented: o.asDocumented, Force: o.force, Getenv: env.Getenv,
+		Policy: o.policy, AsDocumented: o.asDocumented, Force: o.force, Getenv: env.clientGetenv(),
 		HashKeys: o.hashKeys, Requests: o.requests, Seed: o.seed, RPS: o.rps, Explain: o.explain,
 		Runtime: map[string]string{}, Resolve: map[string][]string{},
 	}

@@ -125,7 +125,7 @@ func (v *validation) judge(ctx context.Context, file *input.File, n int) judgedF
 func (v *validation) judging(p *profile, workers int) validate.Options {
 	return validate.Options{
 		Clients: p.clients(), Source: eds.Source(p.source), Origin: eds.Origin(p.origin), EnvoyVersion: p.minorVersion(),
-		UnknownFields: p.unknownKeys, ExpectName: p.expectName, RuleLevels: p.rules, Getenv: v.env.Getenv, Workers: workers,
+		UnknownFields: p.unknownKeys, ExpectName: p.expectName, RuleLevels: p.rules, Getenv: v.env.clientGetenv(), Workers: workers,
 	}
 }
 

@@ -61,7 +61,7 @@ func (c *xdsCheck) newChecker(env *Env, o *xds.Options) *checker {
 		nacks: o.Ack == xds.AckValid,
 		on:    c.validate == "on", client: o.Client, clients: clients, failOn: c.failOn, server: o.Dial.Target, reports: map[string]validate.Report{},
 		options: validate.Options{
-			Clients: clients, EnvoyVersion: c.profile.minorVersion(), UnknownFields: c.profile.unknownKeys, Getenv: env.Getenv,
+			Clients: clients, EnvoyVersion: c.profile.minorVersion(), UnknownFields: c.profile.unknownKeys, Getenv: env.clientGetenv(),
 		},
 	}
 }

@@ -24,6 +24,9 @@ func (b *build) grpcTransport() {
 		refuse(grpcStageMatches, security.Path, "gRPC does not take this transport_socket: "+first, security.Says)
 		return
 	}
+	if security.Identity == "" && security.Root == "" {
+		return
+	}
 	providers, known := b.c.certificateProviders()
 	if !known {
 		return
