@@ -50,8 +50,11 @@ func (p *PolicyConfig) readExtension(message proto.Message, version int) {
 		p.checkTable()
 	case *dynamicmodulesv3.DynamicModulesLoadBalancerConfig:
 		if module := c.GetDynamicModuleConfig(); module.GetName() == "" && module.GetModule() == nil { // extensions/dynamic_modules/dynamic_modules.cc
-			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field("dynamic_module_config"),
-				Message: "Either 'name' or 'module' must be specified in dynamic_module_config"})
+			says := "Either 'name' or 'module' must be specified in dynamic_module_config"
+			if version < 39 {
+				says = "failed to load dynamic module '': Failed to load dynamic module: lib.so not found in any search path: "
+			}
+			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: p.Path.Field("dynamic_module_config"), Message: says})
 		}
 	case *subsetv3.Subset:
 		p.extensionSubset(c, version)

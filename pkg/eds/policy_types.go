@@ -51,7 +51,7 @@ var policyTypes = map[string]policyType{
 	policyPackage + "cluster_provided.v3.ClusterProvided":                 {"cluster_provided", func() proto.Message { return &clusterprovidedv3.ClusterProvided{} }, always},
 	policyPackage + "wrr_locality.v3.WrrLocality":                         {"wrr_locality", func() proto.Message { return &wrrlocalityv3.WrrLocality{} }, 37},
 	policyPackage + "load_aware_locality.v3.LoadAwareLocality":            {"load_aware_locality", func() proto.Message { return &loadawarev3.LoadAwareLocality{} }, 39},
-	policyPackage + "dynamic_modules.v3.DynamicModulesLoadBalancerConfig": {"dynamic_modules", func() proto.Message { return &dynamicmodulesv3.DynamicModulesLoadBalancerConfig{} }, always},
+	policyPackage + "dynamic_modules.v3.DynamicModulesLoadBalancerConfig": {"dynamic_modules", func() proto.Message { return &dynamicmodulesv3.DynamicModulesLoadBalancerConfig{} }, 38},
 	policyPackage + "pick_first.v3.PickFirst":                             {"pick_first", func() proto.Message { return &pickfirstv3.PickFirst{} }, 0},
 	policyPackage + "random_subsetting.v3.RandomSubsetting":               {"random_subsetting", nil, 0},
 }

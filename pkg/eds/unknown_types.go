@@ -16,7 +16,7 @@ var officialPackages = []string{"envoy", "google", "xds", "udpa", "opentelemetry
 var wholePackages = []string{"envoy.config.endpoint.v3", "envoy.config.cluster.v3", "envoy.config.core.v3", "envoy.service.discovery.v3"}
 
 // policySince are the packages of policies that not every Envoy has, with the first minor version that does; 0: none.
-var policySince = map[string]int{"wrr_locality.v3": 37, "load_aware_locality.v3": 39, "pick_first.v3": 0}
+var policySince = map[string]int{"wrr_locality.v3": 37, "dynamic_modules.v3": 38, "load_aware_locality.v3": 39, "pick_first.v3": 0}
 
 var v2Package = pattern(`^envoy\..*\.?v2(alpha\d*)?(\.|$)`)
 

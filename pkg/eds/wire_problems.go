@@ -36,11 +36,10 @@ func (r *reader) wireProblems(m protoreflect.Message, path diag.Path, parents []
 		p.Envoy = diag.Override{Stage: "05-unknown", Message: unknownNumberText(name, parents, numbers)}
 		out = append(out, p)
 	}
-	for full, since := range newFields { // one of them so far
-		fd := m.Descriptor().Fields().ByName(full.Name())
-		if full.Parent() == m.Descriptor().FullName() && r.opts.EnvoyVersion < since && m.Has(fd) {
-			p := diag.Problem{Rule: "unknown-field", Path: path.Field(string(fd.Name())), Message: fmt.Sprintf("%q is unknown to Envoy before 1.%d", fd.Name(), since)}
-			p.Envoy = diag.Override{Stage: "05-unknown", Message: unknownNumberText(name, parents, []string{fmt.Sprint(fd.Number())})}
+	for _, f := range r.schema.message(m.Descriptor()).recent {
+		if r.opts.EnvoyVersion < f.since && m.Has(f.fd) {
+			p := diag.Problem{Rule: "unknown-field", Path: path.Field(string(f.fd.Name())), Message: fmt.Sprintf("%q is unknown to Envoy before 1.%d", f.fd.Name(), f.since)}
+			p.Envoy = diag.Override{Stage: "05-unknown", Message: unknownNumberText(name, parents, []string{fmt.Sprint(f.fd.Number())})}
 			out = append(out, p)
 		}
 	}

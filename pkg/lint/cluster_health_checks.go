@@ -38,6 +38,10 @@ func (b *build) refuse(stage string, r *refusal) {
 // byHealthChecks makes the health checkers, as ClusterFactoryImplBase::create does after the cluster and its hosts
 // (cluster_factory_impl.cc): one after the other, until one is refused.
 func (b *build) byHealthChecks() {
+	if len(b.m.GetHealthChecks()) > 1 && b.c.EnvoyVersion < 40 {
+		b.refuse(stageChecks, &refusal{inCluster("health_checks"), "before Envoy 1.40 a cluster has one health check", "Multiple health checks not supported"})
+		return
+	}
 	names := map[string]bool{}
 	for i, check := range b.m.GetHealthChecks() {
 		at := inCluster("health_checks").Index(i)
