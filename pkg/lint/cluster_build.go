@@ -42,6 +42,7 @@ const (
 	stageOutlier   = "12-y-outlier"     // the same
 	stageDuplicate = "13-duplicate"     // after 13-cluster: cluster_manager_impl.cc, loadCluster
 	stageProvided  = "13-f-provided"    // cluster_manager_impl.cc, loadCluster, before the load balancers
+	stageGap       = "13-g-gap"         // the same, the host sets of a load balancer
 	stageBalancer  = "13-load-balancer" // the same, thread-aware load balancers
 	stageLocal     = "13-local-cluster" // the same, init, when all clusters are there
 	stageWorker    = "13-worker"        // the same, when a cluster is ready and the workers make their load balancers

@@ -79,10 +79,16 @@ func endpointPath(group, index int) diag.Path {
 	return diag.Path{{Name: "endpoints"}, {Index: group}, {Name: "lb_endpoints"}, {Index: index}}
 }
 
-// gapCrash: before 1.39 a priority without a host set in between is dereferenced (pull request 45207).
+// gapCrash: before 1.39 a priority without a host set in between is dereferenced (pull request 45207). A DNS cluster makes
+// the host sets as its names are resolved, and lives.
 func gapCrash(c *Context, report func(diag.Problem)) {
-	if c.ClusterType() == TypeLogicalDNS {
-		return // its priority is 0, whatever is written
+	says := EnvoySays("Caught Segmentation fault")
+	switch c.ClusterType() {
+	case TypeEDS:
+	case TypeStatic:
+		says.Stage = stageGap
+	default:
+		return
 	}
 	used := map[uint32]bool{}
 	last, at := uint32(0), 0
@@ -94,7 +100,7 @@ func gapCrash(c *Context, report func(diag.Problem)) {
 	}
 	for p := range last {
 		if !used[p] {
-			report(diag.Problem{Rule: "priority-gap-crash", Path: groupPath(at).Field("priority"), Envoy: EnvoySays("Caught Segmentation fault"),
+			report(diag.Problem{Rule: "priority-gap-crash", Path: groupPath(at).Field("priority"), Envoy: says,
 				Message: fmt.Sprintf("priority %d is missing below priority %d: with a hash policy Envoy before 1.39 dies of it", p, last)})
 			return
 		}

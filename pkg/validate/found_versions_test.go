@@ -55,3 +55,22 @@ func TestFoundVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundGaps has gaps in the priorities of hashing clusters, as Envoy 1.38.3 took them.
+func TestFoundGaps(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]diag.VerdictKind{
+		"type: STATIC, lb_policy: RING_HASH":                                     diag.Crashes,
+		"type: STATIC, lb_policy: MAGLEV, maglev_lb_config: {table_size: 4}":     diag.Crashes,
+		"type: STATIC, lb_policy: ROUND_ROBIN":                                   diag.Accept,
+		"type: STRICT_DNS, lb_policy: RING_HASH":                                 diag.Accept,
+		"type: STRICT_DNS, lb_policy: MAGLEV, maglev_lb_config: {table_size: 4}": diag.Rejected,
+	} {
+		text := "static_resources: {clusters: [{name: v, connect_timeout: 1s, " + fields + ", load_assignment: {cluster_name: v, " +
+			"endpoints: [{priority: 2, lb_endpoints: [{endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}}]}]}}]}\n"
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 38}).Load("bootstrap.yaml", []byte(text), true)
+		if got := validate.Run(loaded.Resources, validate.Options{EnvoyVersion: 38}).Resources[0].Verdicts[diag.Envoy]; got.Kind != want {
+			t.Errorf("%s: %s by %s, want %s", fields, got.Kind, got.Rule, want)
+		}
+	}
+}
