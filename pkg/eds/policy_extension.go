@@ -34,7 +34,7 @@ func (p *PolicyConfig) readExtension(message proto.Message, version int) {
 	case *randomv3.Random:
 		p.locality(c.GetLocalityLbConfig())
 	case *wrrv3.ClientSideWeightedRoundRobin:
-		p.clientSideDurations(c)
+		p.clientSideDurations(c, version)
 		readSlowStart(p, c.GetSlowStartConfig())
 	case *ringhashv3.RingHash:
 		p.LocalityWeighted = c.GetLocalityWeightedLbConfig() != nil

@@ -104,12 +104,14 @@ func (p *PolicyConfig) duration(field string, d *durationpb.Duration) bool {
 	return says == ""
 }
 
-// clientSideDurations in the order of ClientSideWeightedRoundRobinLbConfig.
-func (p *PolicyConfig) clientSideDurations(c *wrrv3.ClientSideWeightedRoundRobin) {
+// clientSideDurations in the order of ClientSideWeightedRoundRobinLbConfig, which reads the last since 1.39.
+func (p *PolicyConfig) clientSideDurations(c *wrrv3.ClientSideWeightedRoundRobin, version int) {
 	p.duration("blackout_period", c.GetBlackoutPeriod())
 	p.duration("weight_expiration_period", c.GetWeightExpirationPeriod())
 	p.duration("weight_update_period", c.GetWeightUpdatePeriod())
-	p.duration("oob_reporting_period", c.GetOobReportingPeriod())
+	if version >= 39 {
+		p.duration("oob_reporting_period", c.GetOobReportingPeriod())
+	}
 }
 
 // loadAwareNumbers in the order of load_aware_locality/config.cc, which looks at them before the policy inside.

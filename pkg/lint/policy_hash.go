@@ -82,6 +82,9 @@ func endpointPath(group, index int) diag.Path {
 // gapCrash: before 1.39 a priority without a host set in between is dereferenced (pull request 45207). A DNS cluster makes
 // the host sets as its names are resolved, and lives.
 func gapCrash(c *Context, report func(diag.Problem)) {
+	if !c.Policy(diag.Envoy).SumsWeights() {
+		return // below override_host
+	}
 	says := EnvoySays("Caught Segmentation fault")
 	switch c.ClusterType() {
 	case TypeEDS:

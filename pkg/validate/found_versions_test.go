@@ -56,14 +56,18 @@ func TestFoundVersions(t *testing.T) {
 	}
 }
 
-// TestFoundGaps has gaps in the priorities of hashing clusters, as Envoy 1.38.3 took them.
-func TestFoundGaps(t *testing.T) {
+// TestFoundBefore has clusters with a gap in their priorities, as Envoy 1.38.3 took them.
+func TestFoundBefore(t *testing.T) {
 	t.Parallel()
+	const policies = "type.googleapis.com/envoy.extensions.load_balancing_policies."
 	for fields, want := range map[string]diag.VerdictKind{
-		"type: STATIC, lb_policy: RING_HASH":                                     diag.Crashes,
-		"type: STATIC, lb_policy: MAGLEV, maglev_lb_config: {table_size: 4}":     diag.Crashes,
-		"type: STATIC, lb_policy: ROUND_ROBIN":                                   diag.Accept,
-		"type: STRICT_DNS, lb_policy: RING_HASH":                                 diag.Accept,
+		"type: STATIC, lb_policy: RING_HASH":                                 diag.Crashes,
+		"type: STATIC, lb_policy: MAGLEV, maglev_lb_config: {table_size: 4}": diag.Crashes,
+		"type: STATIC, lb_policy: ROUND_ROBIN":                               diag.Accept,
+		"type: STRICT_DNS, lb_policy: RING_HASH":                             diag.Accept,
+		`type: STATIC, load_balancing_policy: {policies: [{typed_extension_config: {name: x, typed_config: {"@type": ` + policies + `client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin, oob_reporting_period: -1s}}}]}`: diag.Accept,
+		`type: STATIC, load_balancing_policy: {policies: [{typed_extension_config: {name: x, typed_config: {"@type": ` + policies + `override_host.v3.OverrideHost, override_host_sources: [{header: x}], ` +
+			`fallback_policy: {policies: [{typed_extension_config: {name: x, typed_config: {"@type": ` + policies + `maglev.v3.Maglev}}}]}}}}]}`: diag.Accept,
 		"type: STRICT_DNS, lb_policy: MAGLEV, maglev_lb_config: {table_size: 4}": diag.Rejected,
 	} {
 		text := "static_resources: {clusters: [{name: v, connect_timeout: 1s, " + fields + ", load_assignment: {cluster_name: v, " +
