@@ -1,11 +1,5 @@
 package eds
 
-import (
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/edsctl/edsctl/pkg/document"
-)
-
 // HTTPOptionsName is the key of typed_extension_protocol_options under which a cluster's HTTP settings are.
 const HTTPOptionsName = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
@@ -27,10 +21,15 @@ func (c *Cluster) HTTPOptions() (HTTPOptions, bool) {
 	if !ok {
 		return HTTPOptions{}, false
 	}
-	set := func(path ...httpField) bool { return onWire(config.GetValue(), path) }
-	if len(config.GetValue()) == 0 {
-		root := child(child(c.Node, "typed_extension_protocol_options"), HTTPOptionsName)
-		set = func(path ...httpField) bool { return inText(root, path) }
+	root := messageOf(config, child(child(c.Node, "typed_extension_protocol_options"), HTTPOptionsName))
+	set := func(path ...unlinkedField) bool {
+		m, ok := root, true
+		for _, f := range path {
+			if m, ok = m.message(f); !ok {
+				return false
+			}
+		}
+		return true
 	}
 	o := HTTPOptions{
 		Explicit: set(explicitConfig), Auto: set(autoConfig), HTTP3: set(explicitConfig, http3Options),
@@ -42,49 +41,14 @@ func (c *Cluster) HTTPOptions() (HTTPOptions, bool) {
 	return o, true
 }
 
-// httpField is a field of HttpProtocolOptions or of a message in it.
-type httpField struct {
-	number protowire.Number
-	name   string
-}
-
+// Fields of HttpProtocolOptions and of the messages in it.
 var (
-	commonOptions    = httpField{1, "common_http_protocol_options"}
-	explicitConfig   = httpField{3, "explicit_http_config"}
-	downstreamConfig = httpField{4, "use_downstream_protocol_config"}
-	autoConfig       = httpField{5, "auto_config"}
-	http1Options     = httpField{1, "http_protocol_options"}
-	http2Options     = httpField{2, "http2_protocol_options"}
-	http3Options     = httpField{3, "http3_protocol_options"}
-	maxRequests      = httpField{6, "max_requests_per_connection"}
+	commonOptions    = unlinkedField{"common_http_protocol_options", 1}
+	explicitConfig   = unlinkedField{"explicit_http_config", 3}
+	downstreamConfig = unlinkedField{"use_downstream_protocol_config", 4}
+	autoConfig       = unlinkedField{"auto_config", 5}
+	http1Options     = unlinkedField{"http_protocol_options", 1}
+	http2Options     = unlinkedField{"http2_protocol_options", 2}
+	http3Options     = unlinkedField{"http3_protocol_options", 3}
+	maxRequests      = unlinkedField{"max_requests_per_connection", 6}
 )
-
-func inText(n document.Node, path []httpField) bool {
-	for _, f := range path {
-		if n = child(n, f.name); !n.IsValid() {
-			return false
-		}
-	}
-	return true
-}
-
-func onWire(data []byte, path []httpField) bool {
-	for len(data) > 0 {
-		number, kind, n := protowire.ConsumeTag(data)
-		if n < 0 {
-			return false
-		}
-		data = data[n:]
-		if n = protowire.ConsumeFieldValue(number, kind, data); n < 0 {
-			return false
-		}
-		if number == path[0].number && kind == protowire.BytesType {
-			inner, _ := protowire.ConsumeBytes(data)
-			if len(path) == 1 || onWire(inner, path[1:]) {
-				return true
-			}
-		}
-		data = data[n:]
-	}
-	return false
-}

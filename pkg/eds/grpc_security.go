@@ -30,42 +30,42 @@ const (
 // Fields of the messages in envoy.extensions.transport_sockets.tls.v3, which is not linked: it would be set up at every
 // start.
 var (
-	commonContext    = grpcField{"common_tls_context", 1}
-	sni              = grpcField{"sni", 2}
-	tlsParams        = grpcField{"tls_params", 1}
-	tlsCertificates  = grpcField{"tls_certificates", 2}
-	sdsCertificates  = grpcField{"tls_certificate_sds_secret_configs", 6}
-	customHandshaker = grpcField{"custom_handshaker", 13}
-	identityProvider = grpcField{"tls_certificate_provider_instance", 14}
-	identityOld      = grpcField{"tls_certificate_certificate_provider_instance", 11}
+	commonContext    = unlinkedField{"common_tls_context", 1}
+	sni              = unlinkedField{"sni", 2}
+	tlsParams        = unlinkedField{"tls_params", 1}
+	tlsCertificates  = unlinkedField{"tls_certificates", 2}
+	sdsCertificates  = unlinkedField{"tls_certificate_sds_secret_configs", 6}
+	customHandshaker = unlinkedField{"custom_handshaker", 13}
+	identityProvider = unlinkedField{"tls_certificate_provider_instance", 14}
+	identityOld      = unlinkedField{"tls_certificate_certificate_provider_instance", 11}
 
-	validation         = grpcField{"validation_context", 3}
-	validationSDS      = grpcField{"validation_context_sds_secret_config", 7}
-	validationCombined = grpcField{"combined_validation_context", 8}
-	validationProvider = grpcField{"validation_context_certificate_provider", 10}
-	validationInstance = grpcField{"validation_context_certificate_provider_instance", 12}
+	validation         = unlinkedField{"validation_context", 3}
+	validationSDS      = unlinkedField{"validation_context_sds_secret_config", 7}
+	validationCombined = unlinkedField{"combined_validation_context", 8}
+	validationProvider = unlinkedField{"validation_context_certificate_provider", 10}
+	validationInstance = unlinkedField{"validation_context_certificate_provider_instance", 12}
 
-	combinedDefault  = grpcField{"default_validation_context", 1}
-	combinedInstance = grpcField{"validation_context_certificate_provider_instance", 4}
+	combinedDefault  = unlinkedField{"default_validation_context", 1}
+	combinedInstance = unlinkedField{"validation_context_certificate_provider_instance", 4}
 
-	rootProvider    = grpcField{"ca_certificate_provider_instance", 13}
-	systemRoots     = grpcField{"system_root_certs", 17}
-	subjectAltNames = grpcField{"match_subject_alt_names", 9}
+	rootProvider    = unlinkedField{"ca_certificate_provider_instance", 13}
+	systemRoots     = unlinkedField{"system_root_certs", 17}
+	subjectAltNames = unlinkedField{"match_subject_alt_names", 9}
 
-	instanceName    = grpcField{"instance_name", 1}
-	certificateName = grpcField{"certificate_name", 2}
+	instanceName    = unlinkedField{"instance_name", 1}
+	certificateName = unlinkedField{"certificate_name", 2}
 )
 
 // tlsShape are the strings and messages in an UpstreamTlsContext that a damage is looked for in.
-func tlsShape() grpcShape {
-	none, instance := grpcShape{}, grpcShape{1: nil, 2: nil}
-	context := grpcShape{1: none, 2: nil, 3: nil, 6: none, 7: none, 9: {1: nil, 2: nil, 3: nil, 5: none, 7: nil}, 11: none, 12: none, 13: instance, 15: none, 16: none, 17: none}
-	provider := grpcShape{1: nil, 2: none}
-	common := grpcShape{
+func tlsShape() wireShape {
+	none, instance := wireShape{}, wireShape{1: nil, 2: nil}
+	context := wireShape{1: none, 2: nil, 3: nil, 6: none, 7: none, 9: {1: nil, 2: nil, 3: nil, 5: none, 7: nil}, 11: none, 12: none, 13: instance, 15: none, 16: none, 17: none}
+	provider := wireShape{1: nil, 2: none}
+	common := wireShape{
 		1: {3: nil, 4: nil, 5: nil}, 2: none, 3: context, 4: nil, 6: provider, 7: provider, 8: {1: context, 2: provider, 3: provider, 4: instance},
 		9: provider, 10: provider, 11: instance, 12: instance, 13: provider, 14: instance, 15: {1: nil, 2: none, 3: none}, 16: provider,
 	}
-	return grpcShape{1: common, 2: nil, 4: none, 5: none}
+	return wireShape{1: common, 2: nil, 4: none, 5: none}
 }
 
 // ReadGRPCSecurity reads the transport_socket of a cluster; on tells whether an environment variable of gRPC is "true".
@@ -82,16 +82,16 @@ func ReadGRPCSecurity(c *Cluster, on func(variable string) bool) GRPCSecurity {
 	}
 	config := messageOf(socket.GetTypedConfig(), node)
 	if url == http11Proxy && on("GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT") {
-		if text := (grpcShape{1: {1: nil, 3: {1: nil}}}).damage(config.wire); text != "" {
+		if text := (wireShape{1: {1: nil, 3: {1: nil}}}).damage(config.wire); text != "" {
 			return r.refuse("typed_config", "failed to unmarshal Http11ProxyUpstreamTransport in CDS response: "+text)
 		}
-		inner, ok := config.message(grpcField{"transport_socket", 1})
+		inner, ok := config.message(unlinkedField{"transport_socket", 1})
 		if !ok {
 			return GRPCSecurity{}
 		}
 		r.at = r.at.Field("typed_config.transport_socket")
-		name = inner.text(grpcField{"name", 1})
-		url, config = inner.any(grpcField{"typed_config", 3})
+		name = inner.text(unlinkedField{"name", 1})
+		url, config = inner.any(unlinkedField{"typed_config", 3})
 	}
 	switch {
 	case name != "envoy.transport_sockets.tls":
@@ -132,9 +132,9 @@ type tlsProviders struct {
 const inCommonContext = " in CommonTlsContext message: <dump>"
 
 // common: securityConfigFromCommonTLSContext.
-func (r *securityReader) common(m grpcMessage) GRPCSecurity {
+func (r *securityReader) common(m unlinkedMessage) GRPCSecurity {
 	const at = "typed_config.common_tls_context"
-	for _, f := range []grpcField{tlsParams, customHandshaker} {
+	for _, f := range []unlinkedField{tlsParams, customHandshaker} {
 		if _, ok := m.message(f); ok {
 			return r.refuse(at+"."+f.name, "unsupported "+f.name+" field"+inCommonContext)
 		}
@@ -159,10 +159,10 @@ func (r *securityReader) common(m grpcMessage) GRPCSecurity {
 }
 
 // newFields reads the fields of gRFC A29; p is empty beside an error, which names the field that it is about.
-func (r *securityReader) newFields(m grpcMessage) (p tlsProviders, field, says string) {
+func (r *securityReader) newFields(m unlinkedMessage) (p tlsProviders, field, says string) {
 	identity, ok := m.message(identityProvider)
 	const missing = "expected field tls_certificate_provider_instance is not set, while unsupported field "
-	for _, f := range []grpcField{tlsCertificates, sdsCertificates} {
+	for _, f := range []unlinkedField{tlsCertificates, sdsCertificates} {
 		if !ok && len(m.list(f)) > 0 {
 			return tlsProviders{}, f.name, missing + f.name + " is set" + inCommonContext
 		}
@@ -173,7 +173,7 @@ func (r *securityReader) newFields(m grpcMessage) (p tlsProviders, field, says s
 	kind, context, _ := validationContext(m)
 	field = kind.name
 	switch kind {
-	case grpcField{}:
+	case unlinkedField{}:
 		return p, "", ""
 	case validation:
 	case validationCombined:
@@ -207,21 +207,21 @@ func (r *securityReader) newFields(m grpcMessage) (p tlsProviders, field, says s
 	return p, "", ""
 }
 
-func validationContext(m grpcMessage) (grpcField, grpcMessage, bool) {
+func validationContext(m unlinkedMessage) (unlinkedField, unlinkedMessage, bool) {
 	return m.oneof(validation, validationSDS, validationCombined, validationProvider, validationInstance)
 }
 
 // unsupportedValidation is the first field of a CertificateValidationContext that grpc-go refuses.
-func unsupportedValidation(m grpcMessage) string {
-	for _, f := range []grpcField{{"verify_certificate_spki", 3}, {"verify_certificate_hash", 2}} {
+func unsupportedValidation(m unlinkedMessage) string {
+	for _, f := range []unlinkedField{{"verify_certificate_spki", 3}, {"verify_certificate_hash", 2}} {
 		if len(m.list(f)) > 0 {
 			return f.name
 		}
 	}
-	if f := (grpcField{"require_signed_certificate_timestamp", 6}); m.boolean(f) {
+	if f := (unlinkedField{"require_signed_certificate_timestamp", 6}); m.boolean(f) {
 		return f.name
 	}
-	for _, f := range []grpcField{{"crl", 7}, {"custom_validator_config", 12}} {
+	for _, f := range []unlinkedField{{"crl", 7}, {"custom_validator_config", 12}} {
 		if _, ok := m.message(f); ok {
 			return f.name
 		}
@@ -230,13 +230,13 @@ func unsupportedValidation(m grpcMessage) string {
 }
 
 // oldFields: securityConfigFromCommonTLSContextWithDeprecatedFields.
-func oldFields(m grpcMessage) (p tlsProviders, says string) {
+func oldFields(m unlinkedMessage) (p tlsProviders, says string) {
 	if identity, ok := m.message(identityOld); ok {
 		p.identity, p.identityCertificate = identity.text(instanceName), identity.text(certificateName)
 	}
 	kind, context, _ := validationContext(m)
 	switch kind {
-	case grpcField{}:
+	case unlinkedField{}:
 		return p, ""
 	case validationCombined:
 		inner, _ := context.message(combinedDefault)
@@ -255,7 +255,7 @@ func oldFields(m grpcMessage) (p tlsProviders, says string) {
 }
 
 // stringMatcher is why grpc-go refuses a StringMatcher (internal/xds/matcher); empty when it takes it.
-func stringMatcher(m grpcMessage) string {
+func stringMatcher(m unlinkedMessage) string {
 	kind, text, ok := "", "", false
 	if m.node.IsValid() {
 		for _, name := range []string{"exact", "prefix", "suffix", "safe_regex", "contains"} {

@@ -28,7 +28,7 @@ func (b *build) byConfig() {
 	}
 	durations(config, at, func(path diag.Path, d *durationpb.Duration) {
 		if reason := DurationError(d); reason != "" {
-			b.envoy(stageConfig, "duration-invalid", path, "a duration must not be negative, and at most 9223372035s", reason)
+			b.envoy(stageConfig, "duration-invalid", path, durationWords, reason)
 		}
 	})
 	for _, v := range violations(config) {
@@ -51,7 +51,7 @@ func (b *build) failureRate() {
 		dns, _ := config.(*dnsv3.DnsCluster)
 		rate, at = dns.GetDnsFailureRefreshRate(), where.Field("dns_failure_refresh_rate")
 	}
-	if b.kind != eds.TypeStrictDNS && b.kind != eds.TypeLogicalDNS || rate.GetMaxInterval() == nil {
+	if !b.takesNames() || rate.GetMaxInterval() == nil {
 		return
 	}
 	if rate.GetMaxInterval().AsDuration().Milliseconds() < rate.GetBaseInterval().AsDuration().Milliseconds() {
