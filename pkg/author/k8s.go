@@ -1,7 +1,6 @@
 package author
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,18 +128,8 @@ func ReadSlices(texts []SliceText, o SliceOptions) (*Slices, error) {
 	return out, nil
 }
 
-// sliceDocuments parses JSON, or YAML, of which JSON is a part.
-func sliceDocuments(data []byte) ([]*document.Document, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		if doc, err := document.ParseJSON(data, document.Limits{}); err == nil {
-			return []*document.Document{doc}, nil
-		}
-	}
-	return document.ParseYAML(data, document.Limits{})
-}
-
 func parseSlices(data []byte) ([]endpointSlice, error) {
-	docs, err := sliceDocuments(data)
+	docs, err := document.Parse(data, document.Limits{})
 	if err != nil {
 		return nil, err
 	}

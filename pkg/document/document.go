@@ -8,6 +8,7 @@
 package document
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -145,3 +146,13 @@ func (d *Document) Span() diag.Span { return d.file.span(int(d.start), int(d.end
 
 // Position of a byte of Source in the outermost file.
 func (d *Document) Position(offset int) diag.Position { return d.file.position(offset) }
+
+// Parse reads a text that is JSON when it looks like it and can be read as it, and YAML otherwise, of which JSON is a part.
+func Parse(src []byte, lim Limits) ([]*Document, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		if doc, err := ParseJSON(src, lim); err == nil {
+			return []*Document{doc}, nil
+		}
+	}
+	return ParseYAML(src, lim)
+}

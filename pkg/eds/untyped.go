@@ -1,7 +1,6 @@
 package eds
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/edsctl/edsctl/pkg/document"
@@ -11,12 +10,7 @@ import (
 // []any, string, json.Number, bool or nil. Of repeated keys the last counts. Nothing at all is nil. Errors: the text
 // cannot be parsed.
 func Untyped(src []byte) (any, error) {
-	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
-		if doc, err := document.ParseJSON(src, document.Limits{}); err == nil {
-			return untyped(doc.Root), nil
-		}
-	}
-	docs, err := document.ParseYAML(src, document.Limits{})
+	docs, err := document.Parse(src, document.Limits{})
 	if len(docs) == 0 {
 		return nil, err
 	}

@@ -40,6 +40,13 @@ func (b *build) byConfig() {
 	}
 }
 
+// dnsCluster is the configuration of a cluster_type for DNS, and where it is written; nil for other types.
+func (b *build) dnsCluster() (*dnsv3.DnsCluster, diag.Path) {
+	config, at, _ := eds.ClusterConfig(b.m, b.c.EnvoyVersion)
+	dns, _ := config.(*dnsv3.DnsCluster)
+	return dns, at
+}
+
 // failureRate: upstream_impl.h, prepareDnsRefreshStrategy, in the constructors of DNS clusters: when the policy has been read.
 func (b *build) failureRate() {
 	at := inCluster("dns_failure_refresh_rate")
@@ -47,8 +54,7 @@ func (b *build) failureRate() {
 		GetBaseInterval() *durationpb.Duration
 		GetMaxInterval() *durationpb.Duration
 	} = b.m.GetDnsFailureRefreshRate()
-	if config, where, _ := eds.ClusterConfig(b.m, b.c.EnvoyVersion); config != nil {
-		dns, _ := config.(*dnsv3.DnsCluster)
+	if dns, where := b.dnsCluster(); dns != nil {
 		rate, at = dns.GetDnsFailureRefreshRate(), where.Field("dns_failure_refresh_rate")
 	}
 	if !b.takesNames() || rate.GetMaxInterval() == nil {

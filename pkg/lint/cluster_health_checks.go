@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -116,10 +117,8 @@ var (
 // getAndCheckFactory). What a TypedStruct names is not looked at here.
 func registered(name string, config *anypb.Any, messages []string) *refusal {
 	_, typ, _ := strings.Cut(config.GetTypeUrl(), "/")
-	for _, m := range append(messages, "xds.type.v3.TypedStruct", "udpa.type.v1.TypedStruct") {
-		if m == typ {
-			return nil
-		}
+	if slices.Contains(messages, typ) || typ == "xds.type.v3.TypedStruct" || typ == "udpa.type.v1.TypedStruct" {
+		return nil
 	}
 	return &refusal{diag.Path{}.Field("typed_config"), fmt.Sprintf("Envoy has no such extension %q", name),
 		fmt.Sprintf("Didn't find a registered implementation for '%s' with type URL: '%s'", name, typ)}

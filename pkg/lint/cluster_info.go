@@ -8,7 +8,6 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	dnsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/dns/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -223,8 +222,7 @@ func sources(bind *corev3.BindConfig) []sourceAddress {
 func (b *build) dnsResolvers() *refusal {
 	config, at := b.m.GetTypedDnsResolverConfig(), inCluster("typed_dns_resolver_config")
 	if b.m.GetClusterType() != nil {
-		message, in, _ := eds.ClusterConfig(b.m, b.c.EnvoyVersion)
-		dns, _ := message.(*dnsv3.DnsCluster)
+		dns, in := b.dnsCluster()
 		if config, at = dns.GetTypedDnsResolverConfig(), in.Field("typed_dns_resolver_config"); config == nil {
 			return nil
 		}
