@@ -138,7 +138,7 @@ func (r *reader) followed(res *Resource, c *Cluster, p placement) {
 // bootstrap reads the static clusters of a bootstrap with what edsctl models around them.
 func (r *reader) bootstrap(root document.Node) {
 	b := &Bootstrap{File: r.name, Node: root}
-	r.bootstrapKeys(root)
+	r.outlined(root, bootstrapOutline, wire{root: bootstrapMessage}, nil)
 	node := &corev3.Node{}
 	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
@@ -156,45 +156,6 @@ func (r *reader) bootstrap(root document.Node) {
 	}
 	r.runtime(b, child(root, "layered_runtime"))
 	r.staticClusters(b, root)
-}
-
-// bootstrapFields are the fields of envoy.config.bootstrap.v3.Bootstrap, of which edsctl models a few.
-var bootstrapFields = []string{
-	"node", "node_context_params", "static_resources", "dynamic_resources", "cluster_manager", "hds_config", "flags_path",
-	"stats_sinks", "deferred_stat_options", "stats_config", "stats_flush_interval", "stats_flush_on_admin",
-	"stats_eviction_interval", "watchdog", "watchdogs", "tracing", "layered_runtime", "admin", "overload_manager",
-	"enable_dispatcher_stats", "header_prefix", "stats_server_version_override", "use_tcp_for_dns_lookups",
-	"dns_resolution_config", "typed_dns_resolver_config", "bootstrap_extensions", "fatal_actions", "config_sources",
-	"default_config_source", "default_socket_interface", "certificate_provider_instances", "inline_headers",
-	"perf_tracing_file_path", "default_regex_engine", "xds_delegate_extension", "xds_config_tracker_extension",
-	"listener_manager", "application_log_config", "grpc_async_client_manager_config", "memory_allocator_manager",
-	"enable_worker_cpu_affinity",
-}
-
-// bootstrapKeys reports the keys of a bootstrap that it does not have.
-func (r *reader) bootstrapKeys(root document.Node) {
-	root = root.Target()
-	if root.Kind() != document.Mapping {
-		return
-	}
-	w := wire{root: bootstrapMessage}
-	for k := root.First(); k.IsValid(); k = k.Next().Next() {
-		text, ok := keyText(k)
-		if !ok || k.ResolvedTag() == ignoreTag || slices.ContainsFunc(bootstrapFields, func(f string) bool { return sameField(text, f) }) {
-			continue
-		}
-		p := diag.Problem{
-			Rule: "unknown-field", Path: diag.Path{{Name: "bootstrap"}, {Name: text}}, Span: k.Span(),
-			Message: fmt.Sprintf("Bootstrap has no field %q", text),
-		}
-		if text == "<<" {
-			p.Rule, p.Message = "merge-key", "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
-		} else if near := nearest(text, bootstrapFields); near != "" {
-			p.Hint = fmt.Sprintf("did you mean `%s`?", near)
-		}
-		p.Envoy = diag.Override{Stage: "00d-unknown", Message: w.unknownText(fmt.Sprintf("invalid JSON in %s, near <pos>: no such field: '%s'", w.root, text))}
-		r.around = append(r.around[:len(r.around):len(r.around)], p)
-	}
 }
 
 // runtime reads the static layers of the runtime.
@@ -236,11 +197,20 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 		r.clusterResources(c, inner[i], places[i])
 	}
 	b.index(r.file.Resources[before:])
-	if len(b.Clusters) == 0 && r.opts.Shape == ShapeBootstrap { // said to be one: what was found around nothing still counts
+	if len(b.Clusters) > 0 {
+		return
+	}
+	// What was found around nothing still counts where somebody asks: it may be why there is nothing.
+	if r.opts.Shape == ShapeBootstrap || r.named && slices.ContainsFunc(r.around, refusesBootstrap) {
 		res := r.newResource(ShapeBootstrap)
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)
 		r.add(res)
 	}
+}
+
+// refusesBootstrap tells of a problem around the clusters that Envoy does not start with.
+func refusesBootstrap(p diag.Problem) bool {
+	return p.Rule == "unknown-field" || p.Rule == "merge-key" || p.Rule == "value-type"
 }
 
 // index notes the assignments of the bootstrap's clusters by the cluster's name.

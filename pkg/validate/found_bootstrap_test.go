@@ -1,0 +1,82 @@
+package validate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/validate"
+)
+
+// TestFoundBootstrap has what stands beside the static clusters in a bootstrap, with what Envoy 1.40.0 says of it, after
+// "invalid JSON in envoy.config.bootstrap.v3.Bootstrap"; nothing where it takes the file. since: the first version that does.
+func TestFoundBootstrap(t *testing.T) {
+	t.Parallel()
+	const clusters = "  clusters: [{name: a, type: STATIC, load_assignment: {cluster_name: a}}]\n"
+	const base = "static_resources:\n" + clusters
+	at := func(path, message, cause string) string {
+		return " @ " + path + ": message envoy.config.bootstrap.v3." + message + ", near <pos>: " + cause
+	}
+	field := func(path, message, name string) string {
+		return at(path, message, "no such field: '"+name+"') has unknown fields")
+	}
+	tests := []struct {
+		text, rule, says string
+		since            int
+	}{
+		{text: base + "  listeners: []\n  secrets: []\nadmin: {}\ndynamic_resources: {}\ncluster_manager: {outlier_detection: {}}\n"},
+		{text: base + "admin: ~\nlayered_runtime: {layers: [{name: a, static_layer: {a: 1}}, {name: b, admin_layer: {}}]}\n"},
+		{text: base + "  !ignore listenerz: []\n"},
+		{text: "foo: 1\n" + base, rule: "unknown-field", says: ", near <pos>: no such field: 'foo') has unknown fields"},
+		{text: base + "<<: {a: 1}\n", rule: "merge-key", says: ", near <pos>: no such field: '<<') has unknown fields"},
+		{text: base + "  listenerz: []\n", rule: "unknown-field", says: field("static_resources", "Bootstrap.StaticResources", "listenerz")},
+		{text: base + "  <<: {a: 1}\n", rule: "merge-key", says: field("static_resources", "Bootstrap.StaticResources", "<<")},
+		{
+			text: "staticResources:\n" + clusters + "  endpoints: []\n", rule: "unknown-field",
+			says: field("staticResources", "Bootstrap.StaticResources", "endpoints"),
+		},
+		{text: "static_resources: {clusterz: [{name: a}]}\n", rule: "unknown-field", says: field("static_resources", "Bootstrap.StaticResources", "clusterz")},
+		{text: "static_resources: []\n", rule: "value-type", says: at("static_resources", "Bootstrap.StaticResources", "unexpected character: '['; expected '{')")},
+		{text: base + "dynamic_resources: {cds: {}}\n", rule: "unknown-field", says: field("dynamic_resources", "Bootstrap.DynamicResources", "cds")},
+		{text: base + "cluster_manager: {local_clustername: a}\n", rule: "unknown-field", says: field("cluster_manager", "ClusterManager", "local_clustername")},
+		{text: base + "admin: {adress: 1}\n", rule: "unknown-field", says: field("admin", "Admin", "adress")},
+		{text: base + "admin: []\n", rule: "value-type", says: at("admin", "Admin", "unexpected character: '['; expected '{')")},
+		{text: base + "cluster_manager: x\n", rule: "value-type", says: at("cluster_manager", "ClusterManager", "unexpected character: '\"'; expected '{')")},
+		{text: base + "layered_runtime: {layer: []}\n", rule: "unknown-field", says: field("layered_runtime", "LayeredRuntime", "layer")},
+		{text: base + "layered_runtime: {layers: {name: a, x: 1}}\n", rule: "unknown-field", says: field("layered_runtime.layers", "RuntimeLayer", "x")},
+		{text: base + "layered_runtime: {layers: [{name: a, x: 1}]}\n", rule: "unknown-field", says: field("layered_runtime.layers[0]", "RuntimeLayer", "x")},
+		{text: base + "layered_runtime: {layers: 5}\n", rule: "value-type", says: at("layered_runtime.layers", "RuntimeLayer", "unexpected character: '5'; expected '{')")},
+		{text: base + "layered_runtime: {layers: [5]}\n", rule: "value-type", says: at("layered_runtime.layers[0]", "RuntimeLayer", "unexpected character: '5'; expected '{')")},
+		{
+			text: base + "enable_worker_cpu_affinity: true\n", since: 39, rule: "unknown-field",
+			says: ", near <pos>: no such field: 'enable_worker_cpu_affinity') has unknown fields",
+		},
+		{text: base + "admin: {allow_paths: [{exact: /a}]}\n", since: 37, rule: "unknown-field", says: field("admin", "Admin", "allow_paths")},
+	}
+	for _, tt := range tests {
+		for version := 36; version <= 40; version++ {
+			loaded := eds.NewLoader(eds.Options{EnvoyVersion: version}).Load("bootstrap.yaml", []byte(tt.text), true)
+			got := validate.Run(loaded.Resources, validate.Options{EnvoyVersion: version}).Resources[0].Verdicts[diag.Envoy]
+			if tt.rule == "" || tt.since > 0 && version >= tt.since {
+				if got.Kind != diag.Accept {
+					t.Errorf("%s with Envoy 1.%d: %s by %s: %s, want accept", tt.text, version, got.Kind, got.Rule, got.Message)
+				}
+				continue
+			}
+			if got.Kind != diag.Rejected || got.Rule != tt.rule || !strings.Contains(got.Message, "invalid JSON in envoy.config.bootstrap.v3.Bootstrap"+tt.says) {
+				t.Errorf("%s with Envoy 1.%d: %s by %s: %s, want reject by %s: %s", tt.text, version, got.Kind, got.Rule, got.Message, tt.rule, tt.says)
+			}
+		}
+	}
+}
+
+// TestFoundBootstrapSkipped: a bootstrap without an assignment that was found in a folder says nothing of its other parts.
+func TestFoundBootstrapSkipped(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"static_resources: {clusterz: [{name: a}]}\n", "static_resources: {listeners: []}\nadmni: {}\n"} {
+		if f := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), false); !f.Skipped || len(f.Resources) > 0 {
+			t.Errorf("%s: skipped %t with %d resources", text, f.Skipped, len(f.Resources))
+		}
+	}
+}
