@@ -166,6 +166,9 @@ func (d *delivery) names() {
 		if got == d.want {
 			p.GRPC.Effect = new(diag.None) // gRPC takes the name from the resource
 		}
+		if d.c.Source == eds.FromDelta {
+			p.Envoy.Stage = "03-delta" // what nobody asked for is not looked into
+		}
 		d.report(p)
 		return
 	}

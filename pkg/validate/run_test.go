@@ -205,3 +205,22 @@ func TestHighestPriority(t *testing.T) {
 		}
 	}
 }
+
+// TestNotAsked: what nobody asked for is looked into in state of the world, and not in delta (ads/unwatched-bad-constraint
+// of Envoy's verdicts).
+func TestNotAsked(t *testing.T) {
+	t.Parallel()
+	const text = `resources:
+- {name: b, resource: {"@type": type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment, cluster_name: b, endpoints: [{priority: 129}]}}
+`
+	for source, want := range map[eds.Source]diag.Verdict{
+		eds.FromDelta: {Kind: diag.Ignored, Rule: "resource-name-not-watched"},
+		eds.FromSotW:  {Kind: diag.Rejected, Rule: "locality-priority-too-large"},
+	} {
+		loaded := eds.NewLoader(eds.Options{Shape: eds.ShapeDeltaResponse}).Load("delta.yaml", []byte(text), true)
+		got := validate.Run(loaded.Resources, validate.Options{Source: source, ExpectName: "a"}).Resources[0].Verdicts[diag.Envoy]
+		if got.Kind != want.Kind || got.Rule != want.Rule {
+			t.Errorf("%s: %s by %s, want %s by %s", source, got.Kind, got.Rule, want.Kind, want.Rule)
+		}
+	}
+}
