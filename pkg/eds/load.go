@@ -168,13 +168,13 @@ func (r *reader) read() {
 func (r *reader) readJSON() {
 	doc, err := document.ParseJSON(r.src, r.opts.Limits)
 	if err == nil {
-		r.documents([]*document.Document{doc})
+		r.documents([]*document.Document{doc}, false)
 		r.extension(document.JSON)
 		return
 	}
 	if lines, lerr := document.ParseJSONLines(r.src, r.opts.Limits); lerr == nil && len(lines) > 1 && r.opts.Format == AutoFormat {
 		r.file.Format = JSONLines
-		r.documents(lines)
+		r.documents(lines, false)
 		if !r.readAsOne() {
 			return
 		}
@@ -191,7 +191,7 @@ func (r *reader) readAsOne() bool {
 
 func (r *reader) readJSONLines() {
 	docs, err := document.ParseJSONLines(r.src, r.opts.Limits)
-	r.documents(docs)
+	r.documents(docs, err != nil)
 	if err != nil {
 		r.syntax(err, JSON)
 	}
@@ -205,8 +205,13 @@ func (r *reader) readYAML() {
 		r.syntax(err, YAML)
 		return
 	}
-	r.documents(docs)
-	if err != nil && !r.readByEnvoy() {
+	first := r.documents(docs, err != nil)
+	var se *document.SyntaxError
+	switch {
+	case err == nil:
+	case errors.As(err, &se) && first.readByEnvoy():
+		r.tail(unseen(se.Span))
+	default:
 		r.syntax(err, YAML)
 		return
 	}
@@ -216,8 +221,7 @@ func (r *reader) readYAML() {
 // readByEnvoy tells whether what was found so far is of a shape that Envoy itself reads from a file.
 func (r *reader) readByEnvoy() bool {
 	for _, res := range r.file.Resources {
-		switch res.Shape {
-		case ShapeBootstrap, ShapeResponse, ShapeDeltaResponse, ShapeCDS:
+		if res.Shape.readByEnvoy() {
 			return true
 		}
 	}

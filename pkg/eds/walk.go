@@ -11,44 +11,100 @@ import (
 // maxEmbedding is how many texts inside texts are looked into.
 const maxEmbedding = 3
 
-// documents reads the documents of a text.
-func (r *reader) documents(docs []*document.Document) {
+// documents reads the documents of a text. broken: it goes on with something that is none.
+func (r *reader) documents(docs []*document.Document, broken bool) (first Shape) {
 	r.file.Docs = append(r.file.Docs, docs...)
 	if len(docs) == 0 || !docs[0].Root.IsValid() || isScalarRoot(docs[0].Root) {
 		r.noMapping(docs)
 	}
-	readByEnvoy := false
+	first = r.firstShape(docs, broken)
 	for i, doc := range docs {
 		if !doc.Root.IsValid() {
 			continue
 		}
 		before := len(r.file.Resources)
 		outer := r.around
-		r.document(doc)
 		if i == 0 {
-			readByEnvoy = r.readByEnvoy()
-		} else if readByEnvoy && doc.Format == document.YAML {
-			r.laterDocument(doc, r.file.Resources[before:])
+			r.document(doc, first)
+		} else if r.document(doc, r.shapeOf(doc)); first.readByEnvoy() && doc.Format == document.YAML {
+			r.laterDocument(doc, before)
 		}
 		r.around = outer
 	}
 	r.markTemplate(docs)
+	return first
 }
 
-// laterDocument marks the resources of a document that Envoy never reads.
-func (r *reader) laterDocument(doc *document.Document, found []*Resource) {
-	for i, res := range found {
-		p := diag.Problem{
-			Rule: "multi-document", Span: doc.Span(),
-			Message: "Envoy reads only the first document of a YAML file: what follows is not seen",
+// firstShape is the shape of the first document. Envoy reads no other of a YAML file, so one that shows nothing of its
+// own, such as a bootstrap's node, is what the rest of the file is.
+func (r *reader) firstShape(docs []*document.Document, broken bool) Shape {
+	if len(docs) == 0 || !docs[0].Root.IsValid() {
+		return noShape
+	}
+	root := docs[0].Root
+	first := r.shapeOf(docs[0])
+	if first != noShape || docs[0].Format != document.YAML || !isMapping(root) {
+		return first
+	}
+	for _, doc := range docs[1:] {
+		if shape := r.shapeOf(doc); doc.Root.IsValid() && shape.readByEnvoy() {
+			return shape
 		}
-		p.Span.End = diag.Position{Line: p.Span.Start.Line, Column: p.Span.Start.Column + len("---")}
-		p.Envoy = diag.Override{Stage: "00b-syntax"}
+	}
+	if broken && (r.rootMessage() == bootstrapMessage || onlyKeys(root, bootstrapOutline.fields...)) {
+		return ShapeBootstrap
+	}
+	return noShape
+}
+
+// readByEnvoy tells whether Envoy itself reads files of the shape.
+func (s Shape) readByEnvoy() bool {
+	switch s {
+	case ShapeBootstrap, ShapeResponse, ShapeDeltaResponse, ShapeCDS:
+		return true
+	}
+	return false
+}
+
+// laterDocument marks the resources of a document that Envoy never reads, those from before on. Without any, what it
+// holds is lost to the others.
+func (r *reader) laterDocument(doc *document.Document, before int) {
+	span := doc.Span()
+	span.End = diag.Position{Line: span.Start.Line, Column: span.Start.Column + len("---")}
+	p := unseen(span)
+	found := r.file.Resources[before:]
+	if len(found) == 0 && isMapping(doc.Root) && doc.Root.First().IsValid() {
+		r.tail(p)
+		return
+	}
+	for i, res := range found {
 		if i == 0 {
 			res.Problems = append([]diag.Problem{p}, res.Problems...)
 		} else {
 			res.Around = append([]diag.Problem{p}, res.Around...)
 		}
+	}
+}
+
+// unseen is the problem of what follows the first document.
+func unseen(at diag.Span) diag.Problem {
+	p := diag.Problem{
+		Rule: "multi-document", Span: at,
+		Message: "Envoy reads only the first document of a YAML file: what follows is not seen",
+	}
+	p.Envoy = diag.Override{Stage: "00b-syntax"}
+	return p
+}
+
+// tail reports what follows the first document, where no resource of its own can carry the problem.
+func (r *reader) tail(p diag.Problem) {
+	if len(r.file.Resources) == 0 {
+		r.broken(p)
+		return
+	}
+	p.Envoy.Stage = "-" // it does not touch those that were read
+	for _, res := range r.file.Resources {
+		res.Around = append(res.Around[:len(res.Around):len(res.Around)], p)
 	}
 }
 
@@ -82,16 +138,21 @@ func (r *reader) noMapping(docs []*document.Document) {
 	r.broken(p)
 }
 
-// document reads the assignments of one document.
-func (r *reader) document(doc *document.Document) {
-	root := doc.Root
+// shapeOf is the shape of a document, as given or by its keys.
+func (r *reader) shapeOf(doc *document.Document) Shape {
 	shape := r.opts.Shape
 	if shape == "" || r.depth > 0 {
-		shape = recognise(root)
+		shape = recognise(doc.Root)
 	}
 	if shape == noShape && r.opts.Source == FromFile && r.named && r.depth == 0 && !hasEnvoyMark(r.src) {
-		shape = ShapeResponse // said to be an EDS file
+		return ShapeResponse // said to be an EDS file
 	}
+	return shape
+}
+
+// document reads the assignments of one document.
+func (r *reader) document(doc *document.Document, shape Shape) {
+	root := doc.Root
 	r.scan(root, shape)
 	if shape == ShapeList && r.opts.Shape == "" {
 		r.listedBootstrap(root)
@@ -196,7 +257,7 @@ func (r *reader) embedded(key string, n document.Node) {
 	if err != nil && len(docs) == 0 {
 		inner.syntax(err, Format(format.String()))
 	}
-	inner.documents(docs)
+	inner.documents(docs, err != nil)
 	inner.extension(format)
 	for _, res := range inner.file.Resources {
 		if r.depth == 0 {
