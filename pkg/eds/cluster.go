@@ -200,8 +200,8 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 	if len(b.Clusters) > 0 {
 		return
 	}
-	// What was found around nothing still counts where somebody asks: it may be why there is nothing.
-	if r.opts.Shape == ShapeBootstrap || r.named && slices.ContainsFunc(r.around, refusesBootstrap) {
+	// What was found around nothing still counts where somebody asks, or where it is why there is nothing.
+	if r.opts.Shape == ShapeBootstrap || (r.named || nearlyBootstrap(root)) && slices.ContainsFunc(r.around, refusesBootstrap) {
 		res := r.newResource(ShapeBootstrap)
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)
 		r.add(res)

@@ -102,10 +102,9 @@ func (r *reader) outlined(n document.Node, o *outline, w wire, path diag.Path) {
 }
 
 func (r *reader) outlineUnknown(k document.Node, key string, o *outline, w wire, path diag.Path) {
-	p := diag.Problem{
-		Rule: "unknown-field", Path: diag.Path{}.Field("bootstrap").Join(path).Join(diag.Path{{Name: key}}), Span: k.Span(),
-		Message: fmt.Sprintf("%s has no field %q", o.message, key),
-	}
+	d := r.newDecoder(w)
+	p := d.problem(k, "unknown-field", "%s has no field %q", o.message, key)
+	p.Path = diag.Path{{Name: key}}
 	field, _ := o.has(key, r.opts.EnvoyVersion)
 	switch {
 	case field != "":
@@ -121,6 +120,9 @@ func (r *reader) outlineUnknown(k document.Node, key string, o *outline, w wire,
 	if w.at != "" {
 		at = fmt.Sprintf(" @ %s: message %s", w.at, w.message)
 	}
-	p.Envoy = diag.Override{Stage: "00d-unknown", Message: w.unknownText(fmt.Sprintf("invalid JSON in %s%s, near <pos>: no such field: '%s'", w.root, at, key))}
-	r.around = append(r.around[:len(r.around):len(r.around)], p)
+	name, _ := rewritten(key)
+	p.Envoy = diag.Override{Stage: "00d-unknown", Message: w.unknownText(fmt.Sprintf("invalid JSON in %s%s, near <pos>: no such field: '%s'", w.root, at, name))}
+	d.add(p)
+	d.unknownUTF8(k, key)
+	r.addPart(d, path)
 }

@@ -154,6 +154,11 @@ func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire
 	}
 	d := r.newDecoder(w)
 	d.message(n, m)
+	r.addPart(d, at)
+}
+
+// addPart adds what a decoder found in a part of a bootstrap to the problems around the resources.
+func (r *reader) addPart(d *decoder, at diag.Path) {
 	for _, p := range d.problems {
 		p.Path = diag.Path{}.Field("bootstrap").Join(at).Join(p.Path)
 		r.around = append(r.around[:len(r.around):len(r.around)], p)

@@ -2,7 +2,9 @@ package eds
 
 import (
 	"strings"
+	"unicode"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
@@ -46,6 +48,8 @@ func recognise(n document.Node) Shape {
 		return ShapeCluster
 	case has(n, "resource") && isMapping(child(n, "resource")) && has(n, "name"):
 		return ShapeResource
+	case nearlyBootstrap(n):
+		return ShapeBootstrap
 	case nearlyAssignment(n):
 		return ShapeAssignment
 	}
@@ -111,6 +115,37 @@ func onlyKeys(n document.Node, keys ...string) bool {
 	return some
 }
 
+// nearlyBootstrap tells whether a mapping is a bootstrap whose static_resources are misspelt or missing around the
+// clusters.
+func nearlyBootstrap(n document.Node) bool {
+	if has(n, "static_resources") {
+		return false
+	}
+	if isSequence(child(n, "clusters")) && has(n, "node", "admin", "dynamic_resources", "cluster_manager", "layered_runtime") {
+		return true
+	}
+	for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {
+		text, ok := keyText(k)
+		if !ok || !has(k.Next(), "clusters", "listeners") {
+			continue
+		}
+		if _, near := diag.Nearest(letters(text), []string{"staticresources"}); near {
+			return true
+		}
+	}
+	return false
+}
+
+// letters are those of a key, in lower case.
+func letters(key string) string {
+	return strings.Map(func(c rune) rune {
+		if c = unicode.ToLower(c); c < 'a' || c > 'z' {
+			return -1
+		}
+		return c
+	}, key)
+}
+
 // nearlyAssignment tells whether a mapping is an assignment whose cluster_name is misspelt.
 func nearlyAssignment(n document.Node) bool {
 	for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {
@@ -118,7 +153,7 @@ func nearlyAssignment(n document.Node) bool {
 		if !ok {
 			continue
 		}
-		switch strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(text)) {
+		switch letters(text) {
 		case "clustername":
 			return true
 		case "endpoints", "endpointz":

@@ -37,6 +37,14 @@ func TestFoundBootstrap(t *testing.T) {
 			says: field("staticResources", "Bootstrap.StaticResources", "endpoints"),
 		},
 		{text: "static_resources: {clusterz: [{name: a}]}\n", rule: "unknown-field", says: field("static_resources", "Bootstrap.StaticResources", "clusterz")},
+		{text: "Static_resources:\n" + clusters, rule: "unknown-field", says: ", near <pos>: no such field: 'Static_resources') has unknown fields"},
+		{text: "\ufeff\ufeffstatic_resources:\n" + clusters, rule: "unknown-field", says: ", near <pos>: no such field: '\ufeffstatic_resources') has unknown fields"},
+		{text: "stat\xc3ic_resources:\n" + clusters, rule: "unknown-field", says: ", near <pos>: no such field: 'stat c_resources') has unknown fields"},
+		{text: "node: {id: a}\nclusters: [{name: a}]\n", rule: "unknown-field", says: ", near <pos>: no such field: 'clusters') has unknown fields"},
+		{
+			text: base + "  \"a\xed\xa0\x80\": 1\n", rule: "value-type",
+			says: at("static_resources", "Bootstrap.StaticResources", "Invalid UTF-8 string)"),
+		},
 		{text: "static_resources: []\n", rule: "value-type", says: at("static_resources", "Bootstrap.StaticResources", "unexpected character: '['; expected '{')")},
 		{text: base + "dynamic_resources: {cds: {}}\n", rule: "unknown-field", says: field("dynamic_resources", "Bootstrap.DynamicResources", "cds")},
 		{text: base + "cluster_manager: {local_clustername: a}\n", rule: "unknown-field", says: field("cluster_manager", "ClusterManager", "local_clustername")},
@@ -67,6 +75,17 @@ func TestFoundBootstrap(t *testing.T) {
 			if got.Kind != diag.Rejected || got.Rule != tt.rule || !strings.Contains(got.Message, "invalid JSON in envoy.config.bootstrap.v3.Bootstrap"+tt.says) {
 				t.Errorf("%s with Envoy 1.%d: %s by %s: %s, want reject by %s: %s", tt.text, version, got.Kind, got.Rule, got.Message, tt.rule, tt.says)
 			}
+		}
+	}
+}
+
+// TestFoundBootstrapInFolder: a bootstrap whose clusters are lost is no file without an assignment.
+func TestFoundBootstrapInFolder(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"static-resources: {clusters: [{name: a}]}\n", "clusters: [{name: a}]\nnode: {id: a}\n"} {
+		f := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), false)
+		if v := validate.Run(f.Resources, validate.Options{}); f.Skipped || len(v.Resources) != 1 || v.Resources[0].Verdicts[diag.Envoy].Kind != diag.Rejected {
+			t.Errorf("%s: skipped %t, %v", text, f.Skipped, v.Resources)
 		}
 	}
 }
