@@ -19,11 +19,11 @@ func (b *build) bySource() {
 		return
 	}
 	at := inCluster("eds_cluster_config.eds_config")
+	config := b.m.GetEdsClusterConfig().GetEdsConfig()
 	if boot := b.c.Bootstrap; boot != nil && (boot.NodeID == "" || boot.NodeCluster == "") {
 		b.envoy(stageSource, "node-id-missing", diag.Path{}.Field("bootstrap.node"), "an EDS cluster needs node.id and node.cluster",
-			"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment: node 'id' and 'cluster' are required. Set it either in 'node' config or via --service-node and --service-cluster options.")
+			nodeUser(boot, config)+": node 'id' and 'cluster' are required. Set it either in 'node' config or via --service-node and --service-cluster options.")
 	}
-	config := b.m.GetEdsClusterConfig().GetEdsConfig()
 	switch source := config.GetConfigSourceSpecifier().(type) {
 	case *corev3.ConfigSource_Path:
 		if source.Path == "" { // path_config_source has a constraint for it
@@ -41,6 +41,16 @@ func (b *build) bySource() {
 				"Missing config source specifier in envoy::config::core::v3::ConfigSource")
 		}
 	}
+}
+
+// nodeUser is what misses the node first: the subscription of the cluster, or the ADS stream in state of the world, which is
+// set up between the clusters whose assignments come from files and the others (cluster_manager_impl.cc, initialize).
+func nodeUser(boot *eds.Bootstrap, config *corev3.ConfigSource) string {
+	isFile := config.GetPathConfigSource() != nil || config.GetPath() != "" //nolint:staticcheck // deprecated, and in use
+	if boot.HasADS && !boot.ADSIsDelta && !isFile {
+		return "ads"
+	}
+	return eds.AssignmentURL(eds.V3)
 }
 
 // adsSource: a cluster in the bootstrap is taken without ADS by --mode validate, and not observed running with it.

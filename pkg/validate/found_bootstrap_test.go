@@ -99,3 +99,24 @@ func TestFoundBootstrapSkipped(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundNodeMissing has what Envoy 1.40.0 misses the node for.
+func TestFoundNodeMissing(t *testing.T) {
+	t.Parallel()
+	const ads, file, cla = "ads: {}", "path_config_source: {path: /dev/null}", "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+	tests := []struct{ api, source, user string }{
+		{"api_type: GRPC", ads, "ads"},
+		{"api_type: GRPC", file, cla},
+		{"api_type: DELTA_GRPC", ads, cla},
+	}
+	for _, tt := range tests {
+		text := "dynamic_resources: {ads_config: {" + tt.api + ", transport_api_version: V3, grpc_services: [{envoy_grpc: {cluster_name: x}}]}}\n" +
+			"static_resources: {clusters: [{name: x, load_assignment: {cluster_name: x}}, " +
+			"{name: e, type: EDS, eds_cluster_config: {eds_config: {resource_api_version: V3, " + tt.source + "}}}]}\n"
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), true)
+		got := validate.Run(loaded.Resources, validate.Options{}).Resources[1].Verdicts[diag.Envoy]
+		if want := tt.user + ": node 'id' and 'cluster' are required."; got.Rule != "node-id-missing" || !strings.HasPrefix(got.Message, want) {
+			t.Errorf("%s by %s: %s by %s: %s, want %s", tt.source, tt.api, got.Kind, got.Rule, got.Message, want)
+		}
+	}
+}
