@@ -325,6 +325,10 @@ func (d *decoder) checkTypeURL(url string, at document.Node) bool {
 			return true
 		case isOldAssignment(name):
 			p.Rule = "v2-type"
+		default:
+			if near := nearestType(name); near != "" {
+				p.Hint = fmt.Sprintf("did you mean `%s%s`?", urlPrefix, near)
+			}
 		}
 		d.hardProblem(p)
 	}

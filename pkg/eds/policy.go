@@ -150,6 +150,7 @@ type SubsetConfig struct {
 
 // SubsetSelector mirrors LbSubsetSelector.
 type SubsetSelector struct {
+	Index               int // in the list
 	Keys                []string
 	SingleHostPerSubset bool
 	Fallback            string // NOT_DEFINED, NO_FALLBACK, ANY_ENDPOINT, DEFAULT_SUBSET or KEYS_SUBSET

@@ -19,9 +19,9 @@ func legacySubset(c *clusterv3.Cluster_LbSubsetConfig, inner PolicyConfig) Polic
 		LocalityWeightAware: c.GetLocalityWeightAware(), ScaleLocalityWeight: c.GetScaleLocalityWeight(), PanicModeAny: c.GetPanicModeAny(),
 		ListAsAny: c.GetListAsAny(), MetadataFallbackPolicy: c.GetMetadataFallbackPolicy().String(),
 	}
-	for _, s := range c.GetSubsetSelectors() {
-		p.Subset.Selectors = append(p.Subset.Selectors, SubsetSelector{
-			Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
+	for i, s := range c.GetSubsetSelectors() {
+		p.Subset.add(SubsetSelector{
+			Index: i, Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
 		})
 	}
 	if inner.Name == "cluster_provided" {
@@ -39,9 +39,9 @@ func (p *PolicyConfig) extensionSubset(c *subsetv3.Subset, version int) {
 		LocalityWeightAware: c.GetLocalityWeightAware(), ScaleLocalityWeight: c.GetScaleLocalityWeight(), PanicModeAny: c.GetPanicModeAny(),
 		ListAsAny: c.GetListAsAny(), AllowRedundantKeys: c.GetAllowRedundantKeys(), MetadataFallbackPolicy: c.GetMetadataFallbackPolicy().String(),
 	}
-	for _, s := range c.GetSubsetSelectors() {
-		p.Subset.Selectors = append(p.Subset.Selectors, SubsetSelector{
-			Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
+	for i, s := range c.GetSubsetSelectors() {
+		p.Subset.add(SubsetSelector{
+			Index: i, Keys: s.GetKeys(), SingleHostPerSubset: s.GetSingleHostPerSubset(), Fallback: s.GetFallbackPolicy().String(), FallbackKeys: s.GetFallbackKeysSubset(),
 		})
 	}
 	p.checkSelectors(p.Path)
@@ -54,11 +54,18 @@ func (p *PolicyConfig) extensionSubset(c *subsetv3.Subset, version int) {
 	p.adopt(child)
 }
 
+// add takes a selector, unless it has no keys: Envoy passes over such a one (subset_lb_config.h).
+func (c *SubsetConfig) add(s SubsetSelector) {
+	if len(s.Keys) > 0 {
+		c.Selectors = append(c.Selectors, s)
+	}
+}
+
 // checkSelectors: SubsetSelector's constructor (subset_lb_config.cc).
 func (p *PolicyConfig) checkSelectors(at diag.Path) {
-	for i, s := range p.Subset.Selectors {
+	for _, s := range p.Subset.Selectors {
 		refuse := func(says string) {
-			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: at.Field("subset_selectors").Index(i).Field("fallback_keys_subset"), Thrown: true, Message: says})
+			p.Refusals = append(p.Refusals, Refusal{Rule: "cluster-constraint", Path: at.Field("subset_selectors").Index(s.Index).Field("fallback_keys_subset"), Thrown: true, Message: says})
 		}
 		keys, fallback := sorted(s.Keys), sorted(s.FallbackKeys)
 		switch {

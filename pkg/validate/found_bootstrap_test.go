@@ -120,3 +120,43 @@ func TestFoundNodeMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundTypes: no message of the name is in Envoy 1.40.0, wherever it stands.
+func TestFoundTypes(t *testing.T) {
+	t.Parallel()
+	const (
+		prefix  = "type.googleapis.com/envoy.extensions."
+		cluster = "static_resources: {clusters: [{name: a, type: STATIC, load_assignment: {cluster_name: a}, "
+		policy  = "{typed_extension_config: {name: x, typed_config: {\"@type\": " + prefix
+	)
+	tests := []struct{ text, url, hint string }{
+		{
+			cluster + "transport_socket: {name: x, typed_config: {\"@type\": " + prefix + "transport_sockets.tls.v3.UpstreamTlsContex}}}]}\n",
+			prefix + "transport_sockets.tls.v3.UpstreamTlsContex", prefix + "transport_sockets.tls.v3.UpstreamTlsContext",
+		},
+		{
+			cluster + "load_balancing_policy: {policies: [" + policy + "load_balancing_poliicies.round_robin.v3.RoundRobin}}}, " +
+				policy + "load_balancing_policies.random.v3.Random}}}]}}]}\n",
+			prefix + "load_balancing_poliicies.round_robin.v3.RoundRobin", prefix + "load_balancing_policies.round_robin.v3.RoundRobin",
+		},
+		{
+			cluster + "}], listeners: [{filter_chains: [{filters: [{typed_config: {\"@type\": " + prefix + "filters.network.tcp.v3.Proxy}}]}]}]}\n",
+			prefix + "filters.network.tcp.v3.Proxy", "",
+		},
+	}
+	for _, tt := range tests {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(tt.text), true)
+		report := validate.Run(loaded.Resources, validate.Options{})
+		got := report.Resources[0].Verdicts[diag.Envoy]
+		if want := "(INVALID_ARGUMENT: could not find @type '" + tt.url + "')"; got.Rule != "any-type-unknown" || !strings.HasSuffix(got.Message, want) {
+			t.Errorf("%s: %s by %s: %s, want %s", tt.text, got.Kind, got.Rule, got.Message, want)
+		}
+		hint := ""
+		if tt.hint != "" {
+			hint = "did you mean `" + tt.hint + "`?"
+		}
+		if h := report.Findings[0].Hint; h != hint {
+			t.Errorf("%s: hint %q, want %q", tt.url, h, hint)
+		}
+	}
+}

@@ -117,6 +117,7 @@ func TestFoundKeyLengths(t *testing.T) {
 		{"no fallback", both(193) + policy(subsetOf("", ring)), diag.Accept, "", ""},
 		{"a subset of one", both(192) + policy(subsetOf("subset_selectors: [{keys: [a]}]", ring)), diag.Crashes, rule, says},
 		{"a subset with a single host", both(192) + policy(subsetOf("subset_selectors: [{keys: [a], single_host_per_subset: true}]", ring)), diag.Accept, "", ""},
+		{"a selector without keys", both(192) + policy(subsetOf("subset_selectors: [{fallback_policy: KEYS_SUBSET, fallback_keys_subset: [v]}, {fallback_keys_subset: [v]}]", ring)), diag.Accept, "", ""},
 		{"a subset of others", both(193) + policy(subsetOf("subset_selectors: [{keys: [z]}]", ring)), diag.Accept, "", ""},
 		{"a default subset", both(193) + policy(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {a: b}", ring)), diag.Crashes, rule, says},
 		{"a default subset of others", both(193) + policy(subsetOf("fallback_policy: DEFAULT_SUBSET, default_subset: {z: b}", ring)), diag.Accept, "", ""},
