@@ -142,7 +142,9 @@ func (r *reader) bootstrap(root document.Node) {
 	node := &corev3.Node{}
 	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
-	b.LocalClusterName = textOf(child(root, "cluster_manager"), "local_cluster_name")
+	if v := look(child(child(root, "cluster_manager"), "local_cluster_name")); v.kind == jsonString {
+		b.LocalClusterName = v.text
+	}
 	dynamic := child(root, "dynamic_resources")
 	ads := child(dynamic, "ads_config")
 	b.HasADS, b.HasCDS = ads.IsValid(), child(dynamic, "cds_config").IsValid()

@@ -15,6 +15,7 @@ import (
 type outline struct {
 	message string // below bootstrapPackage
 	fields  []string
+	texts   []string            // those of the fields that are strings, and looked at
 	inner   map[string]*outline // of fields that are such messages, or lists of them
 }
 
@@ -40,7 +41,7 @@ var bootstrapOutline = &outline{
 		}},
 		"cluster_manager": {message: "ClusterManager", fields: []string{
 			"local_cluster_name", "outlier_detection", "upstream_bind_config", "load_stats_config", "enable_deferred_cluster_creation",
-		}},
+		}, texts: []string{"local_cluster_name"}},
 		"layered_runtime": {message: "LayeredRuntime", fields: []string{"layers"}, inner: map[string]*outline{
 			"layers": {message: "RuntimeLayer", fields: []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"}},
 		}},
@@ -82,7 +83,16 @@ func (r *reader) outlined(n document.Node, o *outline, w wire, path diag.Path) {
 			continue
 		}
 		inner := o.inner[field]
-		if inner == nil || child(n, field) != k.Next() {
+		switch {
+		case child(n, field) != k.Next(): // another one counts
+			continue
+		case slices.Contains(o.texts, field):
+			d := r.newDecoder(w)
+			d.frames = append(d.frames, frame{key: k, typ: "string", index: -1})
+			d.stringValue(look(k.Next()))
+			r.addPart(d, path.Field(field))
+			continue
+		case inner == nil:
 			continue
 		}
 		next := wire{root: w.root, at: text, message: bootstrapPackage + inner.message, depth: w.depth + 1}

@@ -48,6 +48,15 @@ func TestFoundBootstrap(t *testing.T) {
 		{text: "static_resources: []\n", rule: "value-type", says: at("static_resources", "Bootstrap.StaticResources", "unexpected character: '['; expected '{')")},
 		{text: base + "dynamic_resources: {cds: {}}\n", rule: "unknown-field", says: field("dynamic_resources", "Bootstrap.DynamicResources", "cds")},
 		{text: base + "cluster_manager: {local_clustername: a}\n", rule: "unknown-field", says: field("cluster_manager", "ClusterManager", "local_clustername")},
+		{
+			text: base + "cluster_manager: {local_cluster_name: [a]}\n", rule: "value-type",
+			says: " @ cluster_manager.local_cluster_name: string, near <pos>: unexpected character: '['; expected '\"')",
+		},
+		{
+			text: base + "clusterManager: {localClusterName: true}\n", rule: "yaml-scalar-type",
+			says: " @ clusterManager.localClusterName: string, near <pos>: unexpected character: 't'; expected '\"')",
+		},
+		{text: base + "cluster_manager: {local_cluster_name: ~}\n"},
 		{text: base + "admin: {adress: 1}\n", rule: "unknown-field", says: field("admin", "Admin", "adress")},
 		{text: base + "admin: []\n", rule: "value-type", says: at("admin", "Admin", "unexpected character: '['; expected '{')")},
 		{text: base + "cluster_manager: x\n", rule: "value-type", says: at("cluster_manager", "ClusterManager", "unexpected character: '\"'; expected '{')")},
