@@ -80,7 +80,7 @@ func formatByExtension(file string) eds.Format {
 		return eds.JSONLines
 	case ".pb":
 		return eds.Binary
-	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
+	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt", ".pbtxt":
 		return eds.TextProto
 	}
 	return ""

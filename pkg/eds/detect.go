@@ -24,7 +24,10 @@ const sniffLen = 4096
 var (
 	// textProtoLine is a line that occurs in text proto only: a field name before a brace, or an expanded Any.
 	textProtoLine = pattern(`(?m)^\s*(\w+\s*[{<]\s*$|\w+\s*:?\s*[{<].*[}>]\s*$|\[[\w./]+/[\w.]+\]\s*[{<])`)
-	yamlFlowLine  = pattern(`(?m)^\s*[\w@"']+\s*:\s`)
+	// textProtoField begins a message at the left margin, where a mapping of YAML has nothing but keys, or is a field
+	// behind a string in the same line.
+	textProtoField = pattern(`(?m)^(\w+[ \t]*[{<]([^{]|$)|\w+:[ \t]*("[^"\n]*"|'[^'\n]*')[ \t]+\w+[ \t]*[:{<])`)
+	yamlFlowLine   = pattern(`(?m)^\s*[\w@"']+\s*:\s`)
 )
 
 // detectFormat finds the format of a file from its content; the extension decides only between readings that are both
@@ -55,7 +58,7 @@ func detectFormat(src []byte, suffix string) Format {
 		if looksLikeResponse(src) || !hasEnvoyMark(src) {
 			return Binary
 		}
-	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt":
+	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt", ".pbtxt":
 		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || isResponseText(src) {
 			return TextProto
 		}
@@ -68,6 +71,9 @@ func detectFormat(src []byte, suffix string) Format {
 	}
 	if ext == ".json" && (len(trimmed) == 0 || trimmed[0] == '/') {
 		return JSON
+	}
+	if textProtoField().Match(head) {
+		return TextProto
 	}
 	if m := textProtoLine().FindIndex(head); m != nil && !strings.Contains(string(head[m[0]:m[1]]), ": ") {
 		if y := yamlFlowLine().FindIndex(head); y == nil || y[0] > m[0] {
