@@ -52,19 +52,30 @@ func (r *reader) response(n document.Node, shape Shape) {
 		return
 	}
 	before := len(r.file.Resources)
+	var others []int
 	for i, item := range nodes {
 		at := fmt.Sprintf("resources[%d]", i)
 		if !isSequence(list) {
 			at = "resources" // a single message where a list belongs
 		}
-		r.item(item, shape, resp, at, i)
-	}
-	if len(r.file.Resources) == before && (r.opts.Shape != "" || r.opts.Source == FromFile) {
-		for i, item := range nodes {
-			r.otherType(item, shape, resp, i)
+		had := len(r.file.Resources)
+		if r.item(item, shape, resp, at, i); len(r.file.Resources) == had {
+			others = append(others, i)
 		}
 	}
+	some := len(r.file.Resources) > before
 	r.mixedTypes(nodes, shape, r.file.Resources[before:])
+	if some && r.onStream(shape) || !some && (r.opts.Shape != "" || r.opts.Source == FromFile) {
+		for _, i := range others {
+			r.otherType(nodes[i], shape, resp, i)
+		}
+	}
+}
+
+// onStream tells whether a resource of the shape comes by a gRPC stream, whose resources must be of one type.
+func (r *reader) onStream(shape Shape) bool {
+	source := r.source(shape)
+	return source == FromSotW || source == FromDelta
 }
 
 // mixedTypes reports resources of other types beside an assignment in an EDS file: all are unpacked as assignments before
@@ -221,11 +232,9 @@ func (r *reader) typed(n document.Node, shape Shape, resp *Response, at string, 
 // urlProblems judges the type URL of an assignment.
 func (r *reader) urlProblems(url string, at document.Node, resp *Response, p placement) []diag.Problem {
 	d := r.newDecoder(p.where)
-	source := r.source(p.shape)
-	onStream := source == FromSotW || source == FromDelta
-	if onStream {
+	if r.onStream(p.shape) {
 		problem := diag.Problem{Rule: "any-type-mismatch", Span: at.Span(), Message: fmt.Sprintf("type %q is not that of the response", url)}
-		return mismatchProblem(problem, url, resp, source)
+		return mismatchProblem(problem, url, resp, r.source(p.shape))
 	}
 	if !d.checkTypeURL(url, at) || len(d.problems) > 0 {
 		return d.withHint(url)

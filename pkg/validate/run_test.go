@@ -224,3 +224,27 @@ func TestNotAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherTypeOnStream: every resource of a stream's response must be of one type.
+func TestOtherTypeOnStream(t *testing.T) {
+	t.Parallel()
+	const text = `resources:
+- {"@type": type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment, cluster_name: a}
+- {"@type": type.googleapis.com/envoy.config.core.v3.Node, id: b}
+`
+	for _, source := range []eds.Source{eds.FromSotW, eds.FromDelta} {
+		loaded := eds.NewLoader(eds.Options{Source: source}).Load("response.yaml", []byte(text), true)
+		report := validate.Run(loaded.Resources, validate.Options{Source: source})
+		if len(report.Resources) != 2 {
+			t.Fatalf("%s: %d resources, want 2", source, len(report.Resources))
+		}
+		for _, client := range diag.Clients {
+			if got := report.Resources[1].Verdicts[client]; got.Kind != diag.Rejected || got.Rule != "any-type-mismatch" {
+				t.Errorf("%s: %s: %s by %s", source, client, got.Kind, got.Rule)
+			}
+		}
+		if got := report.Resources[0].Verdicts[diag.Envoy].Kind; got != diag.Accept {
+			t.Errorf("%s: the assignment: %s", source, got)
+		}
+	}
+}
