@@ -182,7 +182,7 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 	prefix := writtenKey(root, "static_resources") + "." + writtenKey(static, "clusters")
 	var inner []document.Node
 	var places []placement
-	for i, n := range items(list) {
+	for i, n := range everyItem(static, "clusters") {
 		p := placement{shape: ShapeBootstrap, version: r.opts.APIVersion, index: i, bootstrap: b}
 		p.where = wire{root: bootstrapMessage, at: fmt.Sprintf("%s[%d]", prefix, i), message: clusterMessage, depth: 3}
 		if !isSequence(list) { // a single message where a list belongs
@@ -208,6 +208,20 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)
 		r.add(res)
 	}
+}
+
+// everyItem are the items of a list, those of all its copies in JSON, which is read one key after the other.
+func everyItem(n document.Node, key string) []document.Node {
+	if n = n.Target(); !n.IsValid() || n.Document().Format == document.YAML {
+		return items(child(n, key))
+	}
+	var all []document.Node
+	for k := n.First(); k.IsValid(); k = k.Next().Next() {
+		if text, ok := keyText(k); ok && sameField(text, key) && look(k.Next()).kind != jsonNull {
+			all = append(all, items(k.Next())...)
+		}
+	}
+	return all
 }
 
 // refusesBootstrap tells of a problem around the clusters that Envoy does not start with.

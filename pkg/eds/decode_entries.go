@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
@@ -95,7 +96,18 @@ func (d *decoder) duplicate(old, e *entry, isYAML bool) {
 		return
 	}
 	old.dead = isYAML
-	d.add(d.problem(e.key, "duplicate-key", "key %q occurs twice in one mapping, first at %s: the last one wins", e.text(), old.key.Span().Start))
+	many := e.info != nil && (e.info.fd.IsList() || e.info.fd.Message() != nil)
+	d.add(d.duplicateKey(e.key, old.key, !isYAML && many))
+}
+
+// duplicateKey is the problem of a key that came before. added: the values are read one after the other.
+func (d *decoder) duplicateKey(key, first document.Node, added bool) diag.Problem {
+	text, _ := keyText(key)
+	which := "the last one wins"
+	if added {
+		which = "Envoy reads one after the other"
+	}
+	return d.problem(key, "duplicate-key", "key %q occurs twice in one mapping, first at %s: %s", text, first.Span().Start, which)
 }
 
 // twoSpellings reports a field that is present in both spellings. To Envoy they are two keys, and both are read: in JSON

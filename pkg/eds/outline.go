@@ -72,10 +72,18 @@ func (r *reader) outlined(n document.Node, o *outline, w wire, path diag.Path) {
 		}
 		return
 	}
+	seen := map[string]document.Node{}
 	for k := n.First(); k.IsValid(); k = k.Next().Next() {
 		text, ok := keyText(k)
 		if !ok || k.ResolvedTag() == ignoreTag {
 			continue
+		}
+		if first, again := seen[text]; again {
+			d := r.newDecoder(w)
+			d.add(d.duplicateKey(k, first, n.Document().Format != document.YAML))
+			r.addPart(d, path.Field(text))
+		} else {
+			seen[text] = k
 		}
 		field, known := o.has(text, r.opts.EnvoyVersion)
 		if !known {

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,6 +167,31 @@ func TestFoundTypes(t *testing.T) {
 		}
 		if h := report.Findings[0].Hint; h != hint {
 			t.Errorf("%s: hint %q, want %q", tt.url, h, hint)
+		}
+	}
+}
+
+// TestFoundKeysTwice: of a key that a bootstrap has twice the last copy counts in YAML, and both do in JSON.
+func TestFoundKeysTwice(t *testing.T) {
+	t.Parallel()
+	const good = `{"clusters": [{"name": "a", "type": "STATIC", "load_assignment": {"cluster_name": "a"}}]}`
+	bad := strings.NewReplacer("STATIC", "STATIC\", \"connect_timeout\": \"0s", `"name": "a"`, `"name": "b"`).Replace(good)
+	tests := []struct {
+		file, text string
+		want       []diag.VerdictKind
+	}{
+		{"bootstrap.yaml", "static_resources: " + bad + "\nstatic_resources: " + good + "\n", []diag.VerdictKind{diag.Accept}},
+		{"bootstrap.json", `{"static_resources": ` + strings.TrimSuffix(bad, "}") + ", " + strings.TrimPrefix(good, "{") + "}", []diag.VerdictKind{diag.Rejected, diag.Accept}},
+	}
+	for _, tt := range tests {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load(tt.file, []byte(tt.text), true)
+		report := validate.Run(loaded.Resources, validate.Options{})
+		var got []diag.VerdictKind
+		for _, r := range report.Resources {
+			got = append(got, r.Verdicts[diag.Envoy].Kind)
+		}
+		if !slices.Equal(got, tt.want) || !slices.ContainsFunc(report.Findings, func(f diag.Finding) bool { return f.Rule == "duplicate-key" }) {
+			t.Errorf("%s: %s, want %s and duplicate-key: %v", tt.text, got, tt.want, report.Findings)
 		}
 	}
 }
