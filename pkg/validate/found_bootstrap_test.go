@@ -195,3 +195,24 @@ func TestFoundKeysTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundFirstInJSON: JSON is read from its beginning to its end, so the first of several errors is the one that is named.
+func TestFoundFirstInJSON(t *testing.T) {
+	t.Parallel()
+	const assignment = `"load_assignment": {"cluster_name": "a", "foo": 5}`
+	for fields, want := range map[string]string{
+		`"lb_policyy": 1, ` + assignment:           "no such field: 'lb_policyy') has unknown fields",
+		assignment + `, "lb_policyy": 1`:           "no such field: 'foo') has unknown fields",
+		`"lb_policy": "x", ` + assignment:          "unknown enum value: 'x') has unknown fields",
+		assignment + `, "lb_policy": []`:           "expected number or string)", // a wrong type comes before what is not known
+		`"lb_policy": [], "alt_stat_name": 5`:      "expected number or string)",
+		`"alt_stat_name": 5, "lb_policy": []`:      "unexpected character: '5'; expected '\"')",
+		`"lb_policyy": 1}], "listenerz": [{"a": 1`: "no such field: 'lb_policyy') has unknown fields",
+	} {
+		text := `{"static_resources": {"clusters": [{"name": "a", "type": "STATIC", ` + fields + "}]}}"
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.json", []byte(text), true)
+		if got := validate.Run(loaded.Resources, validate.Options{}).Resources[0].Verdicts[diag.Envoy]; got.Kind != diag.Rejected || !strings.HasSuffix(got.Message, want) {
+			t.Errorf("%s: %s by %s: %s, want %s", fields, got.Kind, got.Rule, got.Message, want)
+		}
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/document"
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/lint"
 )
@@ -63,12 +65,14 @@ func appliesToGRPC(c *lint.Context) bool {
 type order struct {
 	phase    int // 0: the cluster, before there is an assignment
 	stage    string
-	locality int // gRPC's stages 06 run locality by locality, 06d to 06g endpoint by endpoint
+	at       diag.Position // of what JSON is read for, from its beginning to its end
+	locality int           // gRPC's stages 06 run locality by locality, 06d to 06g endpoint by endpoint
 	endpoint int
 }
 
 func (a order) compare(b order) int {
-	return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.coarse(), b.coarse()), cmp.Compare(a.locality, b.locality),
+	return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.coarse(), b.coarse()),
+		cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column), cmp.Compare(a.locality, b.locality),
 		cmp.Compare(a.endpoint, b.endpoint), cmp.Compare(a.stage, b.stage))
 }
 
@@ -88,6 +92,9 @@ func orderOf(c *lint.Context, client diag.Client, r *ruled) order {
 	o := order{phase: 1, stage: r.outcomes[client].Stage}
 	if !c.InLoadAssignment() && aboutCluster(r, o.stage) {
 		o.phase = 0 // without its cluster nobody asks for the assignment
+	}
+	if n := c.Resource.Node; strings.HasPrefix(o.stage, "00") && n.IsValid() && n.Document().Format == document.JSON {
+		o.at = r.Span.Start
 	}
 	if !o.perLocality() {
 		return o
