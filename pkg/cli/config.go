@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +29,9 @@ func (env *Env) loadConfigs(whole func() *cobra.Command) {
 		dir, err := env.UserConfigDir()
 		if err != nil {
 			return nil, nil // without a home there is no such file
+		}
+		if _, err := os.Stat(filepath.Join(dir, "edsctl")); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
+			return nil, nil // nor in one that cannot be entered, such as root's in many containers
 		}
 		return config.Load(filepath.Join(dir, "edsctl", "config.yaml"), func() config.Known {
 			return config.Known{Rules: ruleIDs(), Flags: settableFlags(whole()), PathFlags: pathFlags()}

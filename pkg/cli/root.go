@@ -129,13 +129,19 @@ func rootFor(env *Env, args []string) *cobra.Command {
 
 // newRoot returns the root without commands.
 func newRoot(env *Env) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "edsctl",
 		Short: "Check, simulate, fetch and serve Envoy's endpoint assignments",
 		Long: `edsctl checks, simulates, fetches and serves ClusterLoadAssignments, the endpoint discovery resources of Envoy
 and of gRPC. It says what each of the two would do with an assignment, without running either.`,
-		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return printVersion(env, "text")
+			}
+			return cmd.Help()
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -147,6 +153,8 @@ and of gRPC. It says what each of the two would do with an assignment, without r
 	root.PersistentFlags().SortFlags = true
 	addColorFlag(root)
 	root.PersistentFlags().BoolP("help", "h", false, "show help")
+	root.Flags().BoolVar(&version, "version", false, "print the version, as the command of that name does")
+	noEnv(root.Flags(), "version")
 	root.SetUsageFunc(printUsage)
 	root.SetHelpCommand(newHelpCmd())
 	return root

@@ -113,7 +113,11 @@ func absentError(r *eds.Resource) error {
 	if p.Span.IsKnown() {
 		place += ":" + p.Span.Start.String()
 	}
-	return withHint(fmt.Errorf("%s: %s", place, p.Message), fmt.Sprintf("run 'edsctl validate %s' for all that is wrong with it", r.File))
+	name := r.File
+	if name == input.Stdin {
+		name = "-"
+	}
+	return withHint(fmt.Errorf("%s: %s", place, p.Message), fmt.Sprintf("run 'edsctl validate %s' for all that is wrong with it", name))
 }
 
 // named keeps the assignments with a name; all when it is empty.
