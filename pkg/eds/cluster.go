@@ -138,7 +138,9 @@ func (r *reader) followed(res *Resource, c *Cluster, p placement) {
 // bootstrap reads the static clusters of a bootstrap with what edsctl models around them.
 func (r *reader) bootstrap(root document.Node) {
 	b := &Bootstrap{File: r.name, Node: root}
-	r.outlined(root, bootstrapOutline, wire{root: bootstrapMessage}, nil)
+	d := r.newDecoder(wire{root: bootstrapMessage})
+	d.outlined(root, bootstrapOutline)
+	r.addPart(d, nil)
 	node := &corev3.Node{}
 	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
@@ -224,9 +226,9 @@ func everyItem(n document.Node, key string) []document.Node {
 	return all
 }
 
-// refusesBootstrap tells of a problem around the clusters that Envoy does not start with.
+// refusesBootstrap tells of a problem in the text of a bootstrap that Envoy does not start with.
 func refusesBootstrap(p diag.Problem) bool {
-	return p.Rule == "unknown-field" || p.Rule == "merge-key" || p.Rule == "value-type"
+	return isHard(p.Rule) || p.Rule == "unknown-field" || p.Rule == "merge-key" || p.Rule == "enum-name-unknown"
 }
 
 // index notes the assignments of the bootstrap's clusters by the cluster's name.

@@ -30,7 +30,8 @@ type frame struct {
 	key   document.Node // the key as written; invalid for the steps that Envoy names itself
 	name  string        // of such a step: "<any>", "<struct>", "<list>"
 	typ   string        // type of such a step, as Envoy prints it
-	info  *fieldInfo    // nil for such a step
+	field string        // name of a field of an outline
+	info  *fieldInfo    // nil for both
 	index int           // element of a list, or entry of a map; -1 when neither
 	lists int           // lists inside the list before this element: Envoy counts them as well
 	entry document.Node // key of a map's entry
@@ -275,10 +276,14 @@ func (d *decoder) singular(v value, info *fieldInfo) {
 func (d *decoder) path() diag.Path {
 	p := make(diag.Path, 0, 2*len(d.frames))
 	for _, f := range d.frames {
-		if f.info == nil {
+		name := f.field
+		if f.info != nil {
+			name = string(f.info.fd.Name())
+		}
+		if name == "" {
 			continue
 		}
-		p = append(p, diag.Step{Name: string(f.info.fd.Name())})
+		p = append(p, diag.Step{Name: name})
 		switch {
 		case f.entry.IsValid():
 			text, _ := keyText(f.entry)

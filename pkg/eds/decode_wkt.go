@@ -151,9 +151,7 @@ func parseDuration(s string) (secs int64, nanos int32, cause string) {
 
 // step reads through one of the steps that protobuf puts into its paths for a Struct, a list or an Any.
 func (d *decoder) step(name, typ string, read func()) {
-	d.frames = append(d.frames, frame{name: name, typ: "message " + typ, index: -1})
-	read()
-	d.frames = d.frames[:len(d.frames)-1]
+	d.within(frame{name: name, typ: "message " + typ, index: -1}, read)
 }
 
 func (d *decoder) structMessage(v value, md protoreflect.MessageDescriptor) {
@@ -265,6 +263,9 @@ func (d *decoder) anyMessage(v value) {
 	mt, err := protoregistry.GlobalTypes.FindMessageByURL(url)
 	if err != nil || strings.HasPrefix(string(mt.Descriptor().FullName()), "envoy.api.v2.") {
 		d.skipValue(v.node) // a type that edsctl does not model, or of which it said that Envoy has none
+		if o := anyOutlines[messageName(url)]; o != nil {
+			d.step("<any>", o.message, func() { d.outlined(v.node, o) })
+		}
 		return
 	}
 	md := mt.Descriptor()

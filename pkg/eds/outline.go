@@ -3,26 +3,33 @@ package eds
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
-// outline is a message of a bootstrap of which edsctl knows the names of the fields (bootstrap.proto): their values are
-// decoded elsewhere, or not modelled.
+// outline is a message that edsctl does not decode, but of which it knows the names of the fields.
 type outline struct {
-	message string // below bootstrapPackage
+	message string
 	fields  []string
 	texts   []string            // those of the fields that are strings, and looked at
-	inner   map[string]*outline // of fields that are such messages, or lists of them
+	lists   []string            // those that are lists of messages
+	inner   map[string]*outline // of fields that are such messages themselves
+	linked  map[string]string   // of fields that are messages which are linked: their names
 }
 
-const bootstrapPackage = "envoy.config.bootstrap.v3."
+const (
+	bootstrapPackage = "envoy.config.bootstrap.v3."
+	corePackage      = "envoy.config.core.v3."
+)
 
+// bootstrapOutline is after bootstrap.proto: what the fields hold is decoded elsewhere, or not modelled.
 var bootstrapOutline = &outline{
-	message: "Bootstrap",
+	message: bootstrapMessage,
 	fields: []string{
 		"node", "node_context_params", "static_resources", "dynamic_resources", "cluster_manager", "hds_config", "flags_path",
 		"stats_sinks", "deferred_stat_options", "stats_config", "stats_flush_interval", "stats_flush_on_admin",
@@ -35,24 +42,72 @@ var bootstrapOutline = &outline{
 		"enable_worker_cpu_affinity",
 	},
 	inner: map[string]*outline{
-		"static_resources": {message: "Bootstrap.StaticResources", fields: []string{"listeners", "clusters", "secrets"}},
-		"dynamic_resources": {message: "Bootstrap.DynamicResources", fields: []string{
+		"static_resources": {message: bootstrapMessage + ".StaticResources", fields: []string{"listeners", "clusters", "secrets"}},
+		"dynamic_resources": {message: bootstrapMessage + ".DynamicResources", fields: []string{
 			"lds_config", "lds_resources_locator", "cds_config", "cds_resources_locator", "ads_config",
+		}, linked: map[string]string{
+			"lds_config": corePackage + "ConfigSource", "cds_config": corePackage + "ConfigSource", "ads_config": corePackage + "ApiConfigSource",
 		}},
-		"cluster_manager": {message: "ClusterManager", fields: []string{
+		"cluster_manager": {message: bootstrapPackage + "ClusterManager", fields: []string{
 			"local_cluster_name", "outlier_detection", "upstream_bind_config", "load_stats_config", "enable_deferred_cluster_creation",
-		}, texts: []string{"local_cluster_name"}},
-		"layered_runtime": {message: "LayeredRuntime", fields: []string{"layers"}, inner: map[string]*outline{
-			"layers": {message: "RuntimeLayer", fields: []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"}},
+		}, texts: []string{"local_cluster_name"}, linked: map[string]string{
+			"upstream_bind_config": corePackage + "BindConfig", "load_stats_config": corePackage + "ApiConfigSource",
 		}},
-		"admin": {message: "Admin", fields: []string{
+		"layered_runtime": {
+			message: bootstrapPackage + "LayeredRuntime", fields: []string{"layers"}, lists: []string{"layers"},
+			inner: map[string]*outline{
+				"layers": {message: bootstrapPackage + "RuntimeLayer", fields: []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"}},
+			},
+		},
+		"admin": {message: bootstrapPackage + "Admin", fields: []string{
 			"access_log", "access_log_path", "profile_path", "address", "socket_options", "ignore_global_conn_limit", "allow_paths",
-		}},
+		}, linked: map[string]string{"address": corePackage + "Address"}},
+	},
+}
+
+var protocolOptions = map[string]string{
+	"http_protocol_options":             corePackage + "Http1ProtocolOptions",
+	"http2_protocol_options":            corePackage + "Http2ProtocolOptions",
+	"http3_protocol_options":            corePackage + "Http3ProtocolOptions",
+	"alternate_protocols_cache_options": corePackage + "AlternateProtocolsCacheOptions",
+}
+
+// anyOutlines are messages that stand in an Any and are not linked.
+var anyOutlines = map[string]*outline{
+	HTTPOptionsName: { // upstreams/http/v3/http_protocol_options.proto
+		message: HTTPOptionsName,
+		fields: []string{
+			"common_http_protocol_options", "upstream_http_protocol_options", "explicit_http_config", "use_downstream_protocol_config",
+			"auto_config", "http_filters", "header_validation_config", "outlier_detection", "request_mirror_policies", "hash_policy",
+			"retry_policy",
+		},
+		linked: map[string]string{
+			"common_http_protocol_options":   corePackage + "HttpProtocolOptions",
+			"upstream_http_protocol_options": corePackage + "UpstreamHttpProtocolOptions",
+		},
+		inner: map[string]*outline{
+			"explicit_http_config": {message: HTTPOptionsName + ".ExplicitHttpConfig", fields: []string{
+				"http_protocol_options", "http2_protocol_options", "http3_protocol_options",
+			}, linked: protocolOptions},
+			"use_downstream_protocol_config": {message: HTTPOptionsName + ".UseDownstreamHttpConfig", fields: []string{
+				"http_protocol_options", "http2_protocol_options", "http3_protocol_options",
+			}, linked: protocolOptions},
+			"auto_config": {message: HTTPOptionsName + ".AutoHttpConfig", fields: []string{
+				"http_protocol_options", "http2_protocol_options", "http3_protocol_options", "alternate_protocols_cache_options",
+			}, linked: protocolOptions},
+			"outlier_detection": {message: HTTPOptionsName + ".OutlierDetection", fields: []string{"error_matcher"}},
+		},
 	},
 }
 
 // outlineSince has the fields of outlines that not all versions know, with the minor version of Envoy that brought them.
-var outlineSince = map[string]int{"Bootstrap.enable_worker_cpu_affinity": 39, "Admin.allow_paths": 37}
+var outlineSince = map[string]int{
+	bootstrapMessage + ".enable_worker_cpu_affinity": 39,
+	bootstrapPackage + "Admin.allow_paths":           37,
+	HTTPOptionsName + ".hash_policy":                 37,
+	HTTPOptionsName + ".request_mirror_policies":     37,
+	HTTPOptionsName + ".retry_policy":                37,
+}
 
 // has tells whether an Envoy of a minor version knows a key, and the field that it is.
 func (o *outline) has(key string, version int) (field string, ok bool) {
@@ -64,66 +119,83 @@ func (o *outline) has(key string, version int) (field string, ok bool) {
 }
 
 // outlined reports what is no such message, and the keys that it does not have.
-func (r *reader) outlined(n document.Node, o *outline, w wire, path diag.Path) {
-	n = n.Target()
-	if n.Kind() != document.Mapping {
-		if w.at != "" { // only the brace that a message begins with is looked at, so any message does
-			r.decodePart(n, &corev3.Locality{}, w, path)
+func (d *decoder) outlined(n document.Node, o *outline) {
+	if v := look(n); v.kind != jsonObject {
+		if v.kind != jsonNull {
+			d.unexpected(v, "{")
 		}
 		return
 	}
+	n = n.Target()
+	inAny := len(d.frames) > 0 && d.frames[len(d.frames)-1].name != ""
 	seen := map[string]document.Node{}
 	for k := n.First(); k.IsValid(); k = k.Next().Next() {
 		text, ok := keyText(k)
-		if !ok || k.ResolvedTag() == ignoreTag {
+		if !ok || k.ResolvedTag() == ignoreTag || inAny && text == "@type" {
 			continue
 		}
 		if first, again := seen[text]; again {
-			d := r.newDecoder(w)
 			d.add(d.duplicateKey(k, first, n.Document().Format != document.YAML))
-			r.addPart(d, path.Field(text))
 		} else {
 			seen[text] = k
 		}
-		field, known := o.has(text, r.opts.EnvoyVersion)
-		if !known {
-			r.outlineUnknown(k, text, o, w, path)
-			continue
-		}
-		inner := o.inner[field]
+		field, known := o.has(text, d.version)
 		switch {
-		case child(n, field) != k.Next(): // another one counts
-			continue
-		case slices.Contains(o.texts, field):
-			d := r.newDecoder(w)
-			d.frames = append(d.frames, frame{key: k, typ: "string", index: -1})
-			d.stringValue(look(k.Next()))
-			r.addPart(d, path.Field(field))
-			continue
-		case inner == nil:
-			continue
-		}
-		next := wire{root: w.root, at: text, message: bootstrapPackage + inner.message, depth: w.depth + 1}
-		if w.at != "" {
-			next.at = w.at + "." + text
-		}
-		if !isSequence(k.Next()) || field != "layers" {
-			r.outlined(k.Next(), inner, next, path.Field(field))
-			continue
-		}
-		for i, item := range items(k.Next()) {
-			at := next
-			at.at, at.depth = fmt.Sprintf("%s[%d]", next.at, i), next.depth+1
-			r.outlined(item, inner, at, path.Field(field).Index(i))
+		case !known:
+			d.outlineUnknown(k, text, o)
+		case child(n, field) == k.Next(): // no other one counts
+			d.outlinedField(k, field, o)
 		}
 	}
 }
 
-func (r *reader) outlineUnknown(k document.Node, key string, o *outline, w wire, path diag.Path) {
-	d := r.newDecoder(w)
-	p := d.problem(k, "unknown-field", "%s has no field %q", o.message, key)
-	p.Path = diag.Path{{Name: key}}
-	field, _ := o.has(key, r.opts.EnvoyVersion)
+// outlinedField looks into a field of a message.
+func (d *decoder) outlinedField(k document.Node, field string, o *outline) {
+	f := frame{key: k, field: field, index: -1}
+	inner, value := o.inner[field], k.Next()
+	if inner != nil {
+		f.typ = "message " + inner.message
+	}
+	switch {
+	case slices.Contains(o.texts, field):
+		f.typ = "string"
+		d.within(f, func() { d.stringValue(look(value)) })
+	case inner != nil && isSequence(value) && slices.Contains(o.lists, field):
+		for i, item := range items(value) {
+			f.index = i
+			d.within(f, func() { d.outlined(item, inner) })
+		}
+	case inner != nil:
+		d.within(f, func() { d.outlined(value, inner) })
+	case o.linked[field] != "":
+		d.linked(f, value, o.linked[field])
+	}
+}
+
+// linked reads a message of a type that is linked, for what Envoy refuses in it and nothing less.
+func (d *decoder) linked(f frame, n document.Node, name string) {
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
+	if v := look(n); err == nil && v.kind != jsonNull {
+		out, before := d.out, len(d.problems)
+		f.typ = "message " + name
+		d.within(f, func() { d.object(v, mt.Descriptor()) })
+		found := slices.DeleteFunc(d.problems[before:], func(p diag.Problem) bool { return !refusesBootstrap(p) })
+		d.out, d.problems = out, d.problems[:before+len(found)]
+	}
+}
+
+// within reads a value at one more step of the path.
+func (d *decoder) within(f frame, read func()) {
+	d.frames = append(d.frames, f)
+	read()
+	d.frames = d.frames[:len(d.frames)-1]
+}
+
+func (d *decoder) outlineUnknown(k document.Node, key string, o *outline) {
+	name := strings.TrimPrefix(o.message, packageOf(o.message)+".")
+	p := d.problem(k, "unknown-field", "%s has no field %q", name, key)
+	p.Path = append(p.Path, diag.Step{Name: key})
+	field, _ := o.has(key, d.version)
 	switch {
 	case field != "":
 		p.Message = fmt.Sprintf("%q is unknown to Envoy before 1.%d", field, outlineSince[o.message+"."+field])
@@ -134,13 +206,8 @@ func (r *reader) outlineUnknown(k document.Node, key string, o *outline, w wire,
 			p.Hint = fmt.Sprintf("did you mean `%s`?", near)
 		}
 	}
-	at := ""
-	if w.at != "" {
-		at = fmt.Sprintf(" @ %s: message %s", w.at, w.message)
-	}
-	name, _ := rewritten(key)
-	p.Envoy = diag.Override{Stage: "00d-unknown", Message: w.unknownText(fmt.Sprintf("invalid JSON in %s%s, near <pos>: no such field: '%s'", w.root, at, name))}
+	text, _ := rewritten(key)
+	p.Envoy = diag.Override{Stage: "00d-unknown", Message: d.where.unknownText(d.invalidText(fmt.Sprintf("no such field: '%s'", text)))}
 	d.add(p)
 	d.unknownUTF8(k, key)
-	r.addPart(d, path)
 }

@@ -47,6 +47,15 @@ func TestFoundBootstrap(t *testing.T) {
 			says: at("static_resources", "Bootstrap.StaticResources", "Invalid UTF-8 string)"),
 		},
 		{text: "static_resources: []\n", rule: "value-type", says: at("static_resources", "Bootstrap.StaticResources", "unexpected character: '['; expected '{')")},
+		{
+			text: base + "dynamic_resources: {cds_config: {path_config_sourc: {path: a}}}\n", rule: "unknown-field",
+			says: " @ dynamic_resources.cds_config: message envoy.config.core.v3.ConfigSource, near <pos>: no such field: 'path_config_sourc') has unknown fields",
+		},
+		{
+			text: base + "admin: {address: {socket_address: {address: a, port_value: x}}}\n", rule: "value-type",
+			says: " @ admin.address.socket_address.port_value: uint32, near <pos>: ",
+		},
+		{text: base + "admin: {address: {socket_address: {address: 127.0.0.1, port_value: 0}}}\n"},
 		{text: base + "dynamic_resources: {cds: {}}\n", rule: "unknown-field", says: field("dynamic_resources", "Bootstrap.DynamicResources", "cds")},
 		{text: base + "cluster_manager: {local_clustername: a}\n", rule: "unknown-field", says: field("cluster_manager", "ClusterManager", "local_clustername")},
 		{
@@ -212,6 +221,26 @@ func TestFoundFirstInJSON(t *testing.T) {
 		text := `{"static_resources": {"clusters": [{"name": "a", "type": "STATIC", ` + fields + "}]}}"
 		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.json", []byte(text), true)
 		if got := validate.Run(loaded.Resources, validate.Options{}).Resources[0].Verdicts[diag.Envoy]; got.Kind != diag.Rejected || !strings.HasSuffix(got.Message, want) {
+			t.Errorf("%s: %s by %s: %s, want %s", fields, got.Kind, got.Rule, got.Message, want)
+		}
+	}
+}
+
+// TestFoundHTTPOptions: the keys of HttpProtocolOptions, whose package is not linked.
+func TestFoundHTTPOptions(t *testing.T) {
+	t.Parallel()
+	const name, at = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions", " @ static_resources.clusters[0].typed_extension_protocol_options[0].<any>"
+	for fields, want := range map[string]string{
+		"explicit_http_config: {http2_protocol_options: {}}":         "",
+		"explicit_http_confg: {http2_protocol_options: {}}":          at + ": message " + name + ", near <pos>: no such field: 'explicit_http_confg') has unknown fields",
+		"explicit_http_config: {http2: {}}":                          at + ".explicit_http_config: message " + name + ".ExplicitHttpConfig, near <pos>: no such field: 'http2') has unknown fields",
+		"explicit_http_config: {http2_protocol_options: {foo: bar}}": at + ".explicit_http_config.http2_protocol_options: message envoy.config.core.v3.Http2ProtocolOptions, near <pos>: no such field: 'foo') has unknown fields",
+	} {
+		text := "static_resources: {clusters: [{name: a, type: STATIC, load_assignment: {cluster_name: a}, typed_extension_protocol_options: " +
+			"{" + name + ": {\"@type\": type.googleapis.com/" + name + ", " + fields + "}}}]}\n"
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), true)
+		got := validate.Run(loaded.Resources, validate.Options{}).Resources[0].Verdicts[diag.Envoy]
+		if want == "" && got.Kind != diag.Accept || want != "" && (got.Rule != "unknown-field" || !strings.HasSuffix(got.Message, want)) {
 			t.Errorf("%s: %s by %s: %s, want %s", fields, got.Kind, got.Rule, got.Message, want)
 		}
 	}
