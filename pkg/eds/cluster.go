@@ -180,19 +180,20 @@ func (r *reader) runtime(b *Bootstrap, n document.Node) {
 // each may look at the others.
 func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 	static := child(root, "static_resources")
-	list := child(static, "clusters")
 	prefix := writtenKey(root, "static_resources") + "." + writtenKey(static, "clusters")
 	var inner []document.Node
 	var places []placement
-	for i, n := range everyItem(static, "clusters") {
-		p := placement{shape: ShapeBootstrap, version: r.opts.APIVersion, index: i, bootstrap: b}
-		p.where = wire{root: bootstrapMessage, at: fmt.Sprintf("%s[%d]", prefix, i), message: clusterMessage, depth: 3}
-		if !isSequence(list) { // a single message where a list belongs
-			p.where.at = prefix
+	for _, list := range copies(static, "clusters") {
+		for i, n := range items(list) {
+			p := placement{shape: ShapeBootstrap, version: r.opts.APIVersion, index: len(b.Clusters), bootstrap: b}
+			p.where = wire{root: bootstrapMessage, at: fmt.Sprintf("%s[%d]", prefix, i), message: clusterMessage, depth: 3}
+			if !isSequence(list) { // a single message where a list belongs
+				p.where.at = prefix
+			}
+			c, la := r.decodeCluster(n, p)
+			b.Clusters = append(b.Clusters, c)
+			inner, places = append(inner, la), append(places, p)
 		}
-		c, la := r.decodeCluster(n, p)
-		b.Clusters = append(b.Clusters, c)
-		inner, places = append(inner, la), append(places, p)
 	}
 	b.named, b.aggregates = make(map[string][]*Cluster, len(b.Clusters)), aggregatesOf(b.Clusters)
 	before := len(r.file.Resources)
@@ -212,15 +213,15 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 	}
 }
 
-// everyItem are the items of a list, those of all its copies in JSON, which is read one key after the other.
-func everyItem(n document.Node, key string) []document.Node {
+// copies are the values under a key that is read: the one that counts in YAML, in JSON all of them, one after the other.
+func copies(n document.Node, key string) []document.Node {
 	if n = n.Target(); !n.IsValid() || n.Document().Format == document.YAML {
-		return items(child(n, key))
+		return []document.Node{child(n, key)}
 	}
 	var all []document.Node
 	for k := n.First(); k.IsValid(); k = k.Next().Next() {
 		if text, ok := keyText(k); ok && sameField(text, key) && look(k.Next()).kind != jsonNull {
-			all = append(all, items(k.Next())...)
+			all = append(all, k.Next())
 		}
 	}
 	return all
