@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -244,6 +246,9 @@ func (f *xdsFlags) dial(b *xds.Bootstrap, env *Env) (xds.Dial, error) {
 		Headers: append(append([]xds.Header(nil), b.Headers...), f.headers...), TokenFile: b.TokenFile, Insecure: f.insecure,
 		MaxMsgSize: f.maxMsgSize, ConnectTimeout: f.connectTimeout, Keepalive: f.keepalive, UserAgent: "edsctl/" + env.Version.Number,
 	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		d.Secrets = append(d.Secrets, proxySecrets(env.Getenv(name))...)
+	}
 	if f.server != "" {
 		target, plaintext, err := xds.ParseServer(f.server)
 		if err != nil {
@@ -266,6 +271,16 @@ func (f *xdsFlags) dial(b *xds.Bootstrap, env *Env) (xds.Dial, error) {
 		return d, usagef("--plaintext cannot be combined with flags about TLS")
 	}
 	return d, nil
+}
+
+// proxySecrets are the password in the URL of a proxy, and the form in which the proxy is told it.
+func proxySecrets(proxy string) []string {
+	u, err := url.Parse(proxy)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return []string{password, base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))}
 }
 
 // redactURL hides a password in a URL that is not accepted, or in a HOST:PORT that looks like one.

@@ -33,12 +33,15 @@ type Dial struct {
 	ServerName string // instead of the host name in the certificate
 	Authority  string // :authority header
 	Headers    []Header
-	TokenFile  string // read for every stream: "authorization: Bearer <content>"
-	MaxMsgSize int    // bytes of one response; 0: 256 MiB
+	TokenFile  string   // read for every stream: "authorization: Bearer <content>"
+	Secrets    []string // further values that are hidden in what the server says, such as a proxy's password
+	MaxMsgSize int      // bytes of one response; 0: 256 MiB
 	UserAgent  string
 
 	ConnectTimeout time.Duration // of one attempt; 0: 10 s
 	Keepalive      time.Duration // time without traffic after which the connection is probed; 0: 5 min, negative: never
+
+	secrets *secrets // what is hidden in the server's texts
 }
 
 // DefaultKeepalive is gRPC's own for xDS: servers close connections that are probed more often than they allow, which is
@@ -144,6 +147,7 @@ func (d *Dial) headers() (metadata.MD, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the bearer token: %w", err)
 		}
+		d.secrets.add(string(token))
 		md.Set("authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	return md, nil

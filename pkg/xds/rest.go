@@ -122,9 +122,9 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 	case resp.StatusCode == http.StatusNotModified:
 		return nil, nil
 	case resp.StatusCode != http.StatusOK:
-		return nil, &StreamError{Method: url, Code: codes.Unknown, HTTP: resp.StatusCode, Text: statusText(resp, data)}
+		return nil, &StreamError{Method: url, Code: codes.Unknown, HTTP: resp.StatusCode, Text: d.statusText(resp, data)}
 	}
-	return parseREST(url, data)
+	return d.secrets.parseBody(url, data)
 }
 
 // parseREST reads the body of a good answer: names of fields in both spellings, unknown fields left out. Assignments
@@ -181,11 +181,11 @@ func headOf(data []byte, resources map[int]*anypb.Any) *discoveryv3.DiscoveryRes
 }
 
 // statusText is what a server says beside an HTTP status, in one short line.
-func statusText(resp *http.Response, body []byte) string {
+func (d *Dial) statusText(resp *http.Response, body []byte) string {
 	if loc := resp.Header.Get("Location"); loc != "" && resp.StatusCode/100 == 3 {
 		return fmt.Sprintf("it redirects to %q, which is not followed", loc)
 	}
-	text := strings.Join(strings.Fields(string(body)), " ")
+	text := strings.Join(strings.Fields(d.secrets.hide(string(body))), " ") // before it is cut off, maybe in a secret
 	if text == "" {
 		return http.StatusText(resp.StatusCode)
 	}
