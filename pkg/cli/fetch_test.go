@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/edsctl/edsctl/pkg/xds"
+)
+
+// TestFetchVersions fetches an assignment under each spelling of its type: every output of it, and of its recording, is an
+// input of the other commands.
+func TestFetchVersions(t *testing.T) {
+	t.Parallel()
+	for _, v := range xds.ResourceVersions {
+		resp := sotw(xds.AssignmentURL(v), "1", "1", withEndpoints("a", 1, 1)) // all versions have the same fields here
+		for _, any := range resp.GetResources() {
+			any.TypeUrl = resp.GetTypeUrl()
+		}
+		addr, stop := serveOnce(t, resp)
+		t.Cleanup(stop)
+		for _, format := range []string{"yaml", "json", "textpb", "pb"} {
+			t.Run(string(v)+" "+format, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				recording := filepath.Join(dir, "x.rec")
+				fetched, stderr, _ := runMain(t, "fetch", "a", "--server", addr, "--plaintext", "--service", "eds", "--resource-version", string(v),
+					"-o", format, "-vv", "--record", recording)
+				if strings.Contains(stderr, "unable to resolve") || !strings.Contains(stderr, `"cluster_name":`) {
+					t.Errorf("the messages are not shown:\n%s", stderr)
+				}
+				replayed, stderr, _ := runMain(t, "replay", recording, "-o", format)
+				if replayed != fetched {
+					t.Errorf("replay gives\n%s\n%s, fetch\n%s", replayed, stderr, fetched)
+				}
+				file := filepath.Join(dir, "a")
+				if err := os.WriteFile(file, []byte(fetched), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				converted, stderr, code := runMain(t, "convert", file, "--to-api-version", "v3", "--to-format", "json", "--to-shape", "assignment")
+				if code != 0 || !strings.Contains(converted, `"cluster_name": "a"`) {
+					t.Errorf("convert ends with %d, %s:\n%s", code, stderr, converted)
+				}
+			})
+		}
+	}
+}
+
+// TestFetchUnknownType shows a message with a resource of a type that edsctl does not know.
+func TestFetchUnknownType(t *testing.T) {
+	t.Parallel()
+	resp := sotw(xds.AssignmentURL(xds.V3), "1", "1", withEndpoints("a", 1, 1))
+	resp.Resources = append(resp.Resources, &anypb.Any{TypeUrl: "type.googleapis.com/foo.Bar", Value: []byte("\x0a\x01x")})
+	addr, stop := serveStream(t, play([]step{{`^eds`, resp}}))
+	defer stop()
+	_, stderr, _ := runMain(t, "fetch", "a", "--server", addr, "--plaintext", "--service", "eds", "-vv")
+	if !strings.Contains(stderr, `"version_info":"1"`) && !strings.Contains(stderr, `"version_info": "1"`) || !strings.Contains(stderr, "/foo.Bar") {
+		t.Errorf("the message is not shown:\n%s", stderr)
+	}
+}
