@@ -117,6 +117,12 @@ type judged struct {
 
 func (c *checker) run(resources []*eds.Resource) judged {
 	j := judged{Report: validate.Run(resources, c.options)}
+	for i := range j.Findings {
+		j.Findings[i].Span = diag.Span{} // the text of an answer over REST is not shown
+	}
+	for i := range j.Resources {
+		j.Resources[i].Start = diag.Position{}
+	}
 	if len(j.Findings) > 0 {
 		j.findings = map[int][]diag.Finding{}
 	}

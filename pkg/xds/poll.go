@@ -39,7 +39,7 @@ type poller struct {
 	names            []string
 	follow           bool
 	edsPath, cdsPath string // what ask is called with
-	ask              func(ctx context.Context, path string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error)
+	ask              func(ctx context.Context, path string, req *discoveryv3.DiscoveryRequest) (*response, error)
 	eds, cds         pollState
 	byName           map[string]*pollState // REST: Envoy polls for each cluster on its own
 	clusters         *warming
@@ -57,7 +57,7 @@ func newPoller(o Options, names []string, fn func(*Event) error) *poller {
 	if o.Transport == REST {
 		source = eds.FromREST
 	}
-	p.loader = newLoader(o, source, p.follow)
+	p.loader = newLoader(o, source, p.follow, "", "")
 	if p.follow {
 		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters)
 	}
@@ -152,7 +152,7 @@ func (p *poller) exchange(ctx context.Context, path string, state *pollState, na
 	if resp == nil {
 		return nil
 	}
-	return p.receive(fromSotW(resp), state, names, report)
+	return p.receive(resp, state, names, report)
 }
 
 // receive judges an answer as Envoy does: everything in it goes to the subscriber, asked for or not.

@@ -15,6 +15,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // secrets are the values by which a client shows who it is: those of headers, and tokens. A server, or a proxy before it,
@@ -206,13 +208,13 @@ func textsOf(m proto.Message) (texts []*string, states []*status.Status) {
 }
 
 // parseBody is parseREST, with an error that quotes no secret: what it quotes may be cut off in the midst of one.
-func (s *secrets) parseBody(url string, data []byte) (*discoveryv3.DiscoveryResponse, error) {
-	out, err := parseREST(url, data)
+func (s *secrets) parseBody(url string, data []byte, loader *eds.Loader) (*body, error) {
+	out, err := parseREST(url, data, loader)
 	if err == nil {
 		return out, nil
 	}
 	if safe := []byte(s.hide(string(data))); !bytes.Equal(safe, data) {
-		if _, again := parseREST(url, safe); again != nil {
+		if _, again := parseREST(url, safe, loader); again != nil {
 			err = again
 		}
 	}

@@ -20,7 +20,7 @@ func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) 
 	n := namesOf(o.TransportVersion)
 	p := newPoller(o, names, fn)
 	p.edsPath, p.cdsPath = "/"+n.edsService+"/FetchEndpoints", "/"+n.cdsService+"/FetchClusters"
-	p.ask = func(ctx context.Context, method string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error) {
+	p.ask = func(ctx context.Context, method string, req *discoveryv3.DiscoveryRequest) (*response, error) {
 		ctx, err := o.Dial.withHeaders(ctx)
 		if err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) 
 		} else if err != nil {
 			return nil, streamError(method, err)
 		}
-		return resp, nil
+		return fromSotW(resp), nil
 	}
 	return p.run(ctx)
 }
