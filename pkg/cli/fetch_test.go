@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/edsctl/edsctl/pkg/xds"
@@ -59,5 +60,25 @@ func TestFetchUnknownType(t *testing.T) {
 	_, stderr, _ := runMain(t, "fetch", "a", "--server", addr, "--plaintext", "--service", "eds", "-vv")
 	if !strings.Contains(stderr, `"version_info":"1"`) && !strings.Contains(stderr, `"version_info": "1"`) || !strings.Contains(stderr, "/foo.Bar") {
 		t.Errorf("the message is not shown:\n%s", stderr)
+	}
+}
+
+// TestFetchRefusedAsWhole fetches a good assignment beside a resource of another type: Envoy takes neither, and the error says
+// so, since no finding does.
+func TestFetchRefusedAsWhole(t *testing.T) {
+	t.Parallel()
+	resp := sotw(xds.AssignmentURL(xds.V3), "1", "1", withEndpoints("a", 1, 1), &corev3.Node{Id: "x"})
+	addr, stop := serveStream(t, play([]step{{`^eds`, resp}}))
+	defer stop()
+	recording := filepath.Join(t.TempDir(), "x.rec")
+	want := "edsctl: " + addr + ": envoy refuses the response as a whole, with every assignment in it: type.googleapis.com/envoy.config.core.v3.Node " +
+		"does not match the message-wide type URL type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment in DiscoveryResponse\n"
+	args := []string{"fetch", "a", "--server", addr, "--plaintext", "--service", "eds", "--record", recording}
+	stdout, stderr, code := runMain(t, args...)
+	if code != exitFindings || !strings.HasSuffix(stderr, want) || !strings.Contains(stdout, "cluster_name: a") {
+		t.Errorf("exit code %d, %s\nwant the error %s", code, stderr, want)
+	}
+	if _, stderr, code := runMain(t, append(args, "--fail-on", "never")...); code != 0 || strings.Contains(stderr, "edsctl: ") {
+		t.Errorf("with --fail-on never: exit code %d, %s", code, stderr)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ type checker struct {
 	nacks   bool          // responses are refused when the client refuses them
 	reports map[string]validate.Report
 	order   []string
-	refused bool // the client refuses the newest response about assignments as a whole
+	refused error // what the client refuses of the newest response about assignments as a whole
 }
 
 // newChecker judges for the client that asks: that of --client, else the one that a preset, a gRPC bootstrap or --csds
@@ -75,7 +76,7 @@ func (c *checker) event(ev *xds.Event) error {
 		return c.clusters(ev)
 	}
 	if !ev.IsCDS() {
-		c.refused = ev.Refused != nil
+		c.refused = ev.Refused
 	}
 	var resources []*eds.Resource
 	var asked []bool
@@ -320,8 +321,9 @@ func (c *checker) all() *render.Validation {
 func (c *checker) report(say *remarks) error {
 	v := c.all()
 	failed := failOn(v, c.failOn)
-	if failed == nil && c.refused && c.failOn != failNever {
-		failed = errFindings()
+	if c.refused != nil && c.failOn != failNever && !slices.ContainsFunc(c.order, c.refuses) { // else a finding tells
+		failed = &codeError{exitFindings, fmt.Errorf("%s: %s refuses the response as a whole, with every assignment in it: %s",
+			c.server, c.client, render.Reason(c.refused.Error()))}
 	}
 	v.Findings = slices.DeleteFunc(v.Findings, func(f diag.Finding) bool { return f.Severity < c.least })
 	if len(v.Findings) > 0 {

@@ -105,7 +105,8 @@ func Reason(text string) string {
 	if strings.HasPrefix(text, marker) {
 		return lastLine(text)
 	}
-	text, _, _ = strings.Cut(text, ": "+marker)
+	text, _, _ = strings.Cut(text, marker)
+	text = strings.TrimRight(text, ": ")
 	first, _, more := strings.Cut(text, "\n")
 	if more {
 		first += " ..."
