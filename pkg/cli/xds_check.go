@@ -40,8 +40,9 @@ type checker struct {
 	failOn  string
 	server  string
 	options validate.Options
-	least   diag.Severity // findings below it are not shown
-	nacks   bool          // responses are refused when the client refuses them
+	least   diag.Severity          // findings below it are not shown
+	shows   func(name string) bool // whether the user wants to know of a name; nil: of all
+	nacks   bool                   // responses are refused when the client refuses them
 	reports map[string]validate.Report
 	order   []string
 	refused error // what the client refuses of the newest response about assignments as a whole
@@ -75,7 +76,7 @@ func (c *checker) event(ev *xds.Event) error {
 	if ev.IsCDS() && c.nacks && c.client == diag.Envoy {
 		return c.clusters(ev)
 	}
-	if !ev.IsCDS() {
+	if !ev.IsCDS() && (c.shows == nil || slices.ContainsFunc(ev.Resources, func(r xds.Resource) bool { return c.shows(r.Name) })) {
 		c.refused = ev.Refused
 	}
 	var resources []*eds.Resource
@@ -99,7 +100,7 @@ func (c *checker) event(ev *xds.Event) error {
 	first := make(map[string]bool, len(resources))
 	for i, r := range resources {
 		switch {
-		case !asked[i]:
+		case !asked[i] || c.shows != nil && !c.shows(r.Name):
 		case first[r.Name]:
 			c.add(r.Name, report, i)
 		default:
