@@ -175,6 +175,7 @@ func (l *serveLog) write(f func() error) {
 	defer l.mu.Unlock()
 	if err := f(); err != nil && l.err == nil {
 		l.err = err
+		fmt.Fprintf(l.env.Stderr, "note: what happens cannot be told any more, serving goes on: %s\n", err)
 	}
 }
 
