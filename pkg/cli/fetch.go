@@ -82,7 +82,9 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	case o.csds != "":
 		return runFetchCSDS(cmd, env, o, names)
 	}
-	opts, notes, err := o.options(env)
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+	defer cancel()
+	opts, notes, err := o.options(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -95,9 +97,7 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 		names = o.fixed
 	}
 	check := o.newChecker(env, &opts)
-	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
-	defer cancel()
-	recorder, err := openRecording(o.record, opts, names)
+	recorder, err := openRecording(ctx, o.record, opts, names)
 	if err != nil {
 		return err
 	}

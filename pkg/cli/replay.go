@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/edsctl/edsctl/pkg/input"
 	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/xds"
 )
@@ -55,7 +58,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 			return usagef("--at: value %q: must be a time like 2026-03-01T10:00:00Z", o.at)
 		}
 	}
-	in, closeFile, err := openInput(env, path)
+	in, closeFile, err := openInput(cmd.Context(), env, path)
 	if err != nil {
 		return err
 	}
@@ -109,13 +112,22 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 	return errors.Join(r.missing(until), r.check.report(r.say))
 }
 
-func openInput(env *Env, path string) (io.Reader, func(), error) {
+// openInput opens a recording. Pipes and devices are read as a whole, within the limit of a document.
+func openInput(ctx context.Context, env *Env, path string) (io.Reader, func(), error) {
 	if path == "-" {
 		return env.Stdin, func() {}, nil
 	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		data, err := input.ReadFile(ctx, path, input.DefaultMaxBytes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return bytes.NewReader(data), func() {}, nil
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the recording: %w", err)
+		return nil, nil, fmt.Errorf("%s: %w", path, bareError(err))
 	}
 	return f, func() { _ = f.Close() }, nil
 }

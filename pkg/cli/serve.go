@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync"
 
@@ -59,7 +58,7 @@ last good version stays. Clients, what they accept and what they refuse are told
 }
 
 func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) error {
-	cfg, err := o.tlsConfig()
+	cfg, err := o.tlsConfig(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func addressOf(lis net.Listener) string {
 }
 
 // tlsConfig is nil for plaintext.
-func (o *serveOptions) tlsConfig() (*tls.Config, error) {
+func (o *serveOptions) tlsConfig(ctx context.Context) (*tls.Config, error) {
 	if o.cert == "" && o.key == "" {
 		if o.clientCA != "" {
 			return nil, usagef("--client-ca needs --cert and --key")
@@ -134,15 +133,24 @@ func (o *serveOptions) tlsConfig() (*tls.Config, error) {
 	if o.cert == "" || o.key == "" {
 		return nil, usagef("--cert and --key belong together")
 	}
-	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	files := newFlagFiles(maxCredentials)
+	cert, err := files.read(ctx, o.cert)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's certificate: %s: %w", o.cert, err)
+	}
+	key, err := files.read(ctx, o.key)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the server's certificate: %s: %w", o.key, err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's certificate: %w", err)
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if o.clientCA != "" {
-		pem, err := os.ReadFile(o.clientCA)
+		pem, err := files.read(ctx, o.clientCA)
 		if err != nil {
-			return nil, fmt.Errorf("read the clients' CA certificate: %w", err)
+			return nil, fmt.Errorf("read the clients' CA certificate: %s: %w", o.clientCA, err)
 		}
 		cfg.ClientCAs = x509.NewCertPool()
 		if !cfg.ClientCAs.AppendCertsFromPEM(pem) {

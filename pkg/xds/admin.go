@@ -102,7 +102,7 @@ func (h *adminHost) state() string {
 // ReadAdmin asks a running Envoy for what it has applied. With names, only the assignments of that name (the cluster's
 // service_name or name) are returned.
 func ReadAdmin(ctx context.Context, d Dial, names []string) (*Admin, error) {
-	client, base, err := d.httpClient()
+	client, base, err := d.httpClient(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (d *Dial) get(ctx context.Context, client *http.Client, url string) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", url, err)
 	}
-	if err := d.addHeaders(req.Header); err != nil {
+	if err := d.addHeaders(ctx, req.Header); err != nil {
 		return nil, err
 	}
 	resp, err := client.Do(req)

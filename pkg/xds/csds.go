@@ -45,7 +45,7 @@ var clientStatuses = [...]string{"UNKNOWN", "REQUESTED", "DOES_NOT_EXIST", "ACKE
 
 // ReadCSDS asks a gRPC client for the state of its xDS resources: all clients in that process, all their types.
 func ReadCSDS(ctx context.Context, d Dial) ([]ClientConfig, error) {
-	conn, err := d.connect()
+	conn, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

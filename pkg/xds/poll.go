@@ -72,7 +72,7 @@ func (p *poller) run(ctx context.Context) error {
 		switch cause, stop := splitStop(err); {
 		case stop:
 			return cause
-		case ctx.Err() != nil:
+		case isOver(ctx, err):
 			return ctx.Err()
 		case err == nil:
 			wait.reset()
@@ -89,6 +89,11 @@ func (p *poller) run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// isOver tells whether the context has ended and err, if any, tells no more than that.
+func isOver(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (err == nil || isStreamError(err) || errors.Is(err, ctx.Err()))
 }
 
 func isStreamError(err error) bool {
@@ -137,7 +142,7 @@ func (p *poller) exchange(ctx context.Context, path string, state *pollState, na
 	defer cancel()
 	resp, err := p.ask(callCtx, path, req)
 	if err != nil {
-		if ctx.Err() != nil {
+		if isOver(ctx, err) {
 			return ctx.Err()
 		}
 		retry := time.Duration(-1)

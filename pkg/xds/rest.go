@@ -26,7 +26,7 @@ import (
 // watchREST polls over HTTP as Envoy's HttpSubscriptionImpl does: the request as JSON with the names of the proto
 // fields, 304 when nothing changed.
 func watchREST(ctx context.Context, o Options, names []string, fn func(*Event) error) error {
-	client, base, err := o.Dial.httpClient()
+	client, base, err := o.Dial.httpClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func watchREST(ctx context.Context, o Options, names []string, fn func(*Event) e
 }
 
 // httpClient returns a client for the target, and the scheme and host of its URLs.
-func (d *Dial) httpClient() (*http.Client, string, error) {
+func (d *Dial) httpClient(ctx context.Context) (*http.Client, string, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: false, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
 	base := "http://" + d.Target
 	if path, ok := strings.CutPrefix(d.Target, "unix:"); ok {
@@ -60,7 +60,7 @@ func (d *Dial) httpClient() (*http.Client, string, error) {
 		}
 	}
 	if !d.Plaintext {
-		cfg, err := d.tlsConfig()
+		cfg, err := d.tlsConfig(ctx)
 		if err != nil {
 			return nil, "", err
 		}
@@ -85,8 +85,8 @@ func requestJSON(req *discoveryv3.DiscoveryRequest) ([]byte, error) {
 }
 
 // addHeaders adds what every request of this control plane carries.
-func (d *Dial) addHeaders(h http.Header) error {
-	md, err := d.headers()
+func (d *Dial) addHeaders(ctx context.Context, h http.Header) error {
+	md, err := d.headers(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", url, err)
 	}
-	if err := d.addHeaders(hr.Header); err != nil {
+	if err := d.addHeaders(ctx, hr.Header); err != nil {
 		return nil, err
 	}
 	hr.Header.Set("Content-Type", "application/json")

@@ -164,7 +164,7 @@ func (r *runner) reopen(ctx context.Context) error {
 			continue
 		}
 		if r.conn == nil {
-			conn, err := r.o.Dial.connect()
+			conn, err := r.o.Dial.connect(ctx)
 			if err != nil {
 				return err
 			}

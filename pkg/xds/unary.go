@@ -12,7 +12,7 @@ import (
 // watchUnary polls with FetchEndpoints and FetchClusters over gRPC. Servers built on go-control-plane answer them; when
 // the version is still the newest they say so with an error.
 func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) error) error {
-	conn, err := o.Dial.connect()
+	conn, err := o.Dial.connect(ctx)
 	if err != nil {
 		return err
 	}
