@@ -48,6 +48,7 @@ are explained, and make the exit code 4.`,
 	}
 	o.xdsFlags.bind(cmd)
 	o.xdsCheck.bind(cmd)
+	o.bindFailOn(cmd)
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 15*time.Second, "longest time to wait for all answers")
 	limitFlag(cmd.Flags(), "timeout", "a duration like 15s, more than 0", func() bool { return o.timeout > 0 })
 	cmd.Flags().BoolVar(&o.retry, "retry", false, "try again until --timeout when the connection fails or ends")

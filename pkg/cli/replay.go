@@ -42,6 +42,7 @@ instead, or that of the time --at, as input for validate, simulate and diff.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runReplay(cmd, env, &o, args[0]) },
 	}
 	o.xdsCheck.bind(cmd)
+	o.bindFailOn(cmd)
 	fs := cmd.Flags()
 	listVar(fs, &o.names, "name", "NAME", "show only this assignment (repeatable)", func(s string) (string, error) { return s, nil })
 	fs.StringVar(&o.at, "at", "", "leave out what came after this time (RFC 3339)")

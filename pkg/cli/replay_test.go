@@ -83,3 +83,14 @@ func TestFullStandardOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchHasNoThreshold: no finding changes the exit code of a watch.
+func TestWatchHasNoThreshold(t *testing.T) {
+	t.Parallel()
+	if _, stderr, code := runMain(t, "watch", "a", "--server", "127.0.0.1:1", "--fail-on", "info"); code != exitUsage || !strings.Contains(stderr, "--fail-on: unknown flag") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if stdout, _, _ := runMain(t, "__complete", "watch", "--fail"); strings.Contains(stdout, "--fail-on") {
+		t.Errorf("completes to\n%s", stdout)
+	}
+}

@@ -29,6 +29,10 @@ func (c *xdsCheck) bind(cmd *cobra.Command) {
 	c.profile.bind(cmd, "client", "envoy-version", "unknown-fields")
 	c.clientFlag = cmd.Flags().Lookup("client")
 	enumVar(cmd, &c.validate, "validate", "on", []string{"on", "off"}, "validate what comes")
+}
+
+// bindFailOn declares the threshold, which a watch has not: findings do not end it.
+func (c *xdsCheck) bindFailOn(cmd *cobra.Command) {
 	enumVar(cmd, &c.failOn, "fail-on", diag.Error.String(), []string{"error", "warning", "info", failNever}, "least severity of a finding that makes the exit code 1")
 }
 
