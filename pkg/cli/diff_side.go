@@ -112,7 +112,7 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 	defer cancel()
 	admin, err := xds.ReadAdmin(ctx, d, names)
 	if err != nil {
-		return nil, clientError(ctx, d, err)
+		return nil, clientError(ctx, d, err, false)
 	}
 	var out []*eds.Resource
 	for _, a := range admin.Assignments {

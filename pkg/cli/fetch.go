@@ -198,6 +198,9 @@ func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions,
 	if silences[0].Name != "" {
 		what = quotedNames(t.Unanswered())
 	}
+	if t.OnlyIgnored() {
+		return errUnanswered(fmt.Errorf("fetch: no answer for %s within %s: what came is of type %q", what, o.timeout, strings.TrimPrefix(t.IgnoredType, "type.googleapis.com/")))
+	}
 	return errUnanswered(fmt.Errorf("fetch: no answer for %s within %s", what, o.timeout))
 }
 
@@ -218,11 +221,16 @@ func quotedNames(names []string) string {
 // connectionError says why a server could not be asked, in one line with hints. What the server says is its own text.
 func connectionError(o xds.Options, failed *xds.StreamError) error {
 	cause, hints := xds.ExplainClose(failed, o)
+	return explained(o.Dial.Target, failed, cause, hints)
+}
+
+// explained puts what a server says and what it means into one line.
+func explained(target string, failed *xds.StreamError, cause string, hints []string) error {
 	text := render.Printable(strings.Join(strings.Fields(failed.Error()), " "))
 	if cause != "" {
 		text = fmt.Sprintf("%s (%s)", cause, text)
 	}
-	return withHint(fmt.Errorf("%s: %s", o.Dial.Target, text), hints...)
+	return withHint(fmt.Errorf("%s: %s", target, text), hints...)
 }
 
 // refusedNames is the error for names that the server has an error for instead of an assignment, and for those that were

@@ -68,7 +68,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 	r := &replaying{
 		watching: watching{
 			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), env: env, format: o.output,
-			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names,
+			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names, replayed: true,
 		},
 		versions: map[string]render.Assignment{}, came: map[string]bool{},
 	}

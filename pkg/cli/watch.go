@@ -106,7 +106,9 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 	}
 	if client != nil {
 		p := &clientPoll{read: client, from: opts.Dial.Target, every: cmp.Or(o.refresh, xds.DefaultRefreshDelay), asked: names}
-		err = p.run(ctx, w)
+		if err = p.run(ctx, w); err != nil && ctx.Err() == nil {
+			err = clientError(ctx, opts.Dial, err, o.csds != "")
+		}
 	} else {
 		err = xds.Watch(ctx, opts, names, w.event)
 	}

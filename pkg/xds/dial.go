@@ -45,7 +45,8 @@ type Dial struct {
 	// ReadFile reads the files above; nil: os.ReadFile. Its errors do not name the file.
 	ReadFile func(ctx context.Context, name string) ([]byte, error)
 
-	secrets *secrets // what is hidden in the server's texts
+	secrets  *secrets  // what is hidden in the server's texts
+	progress *progress // of the newest connection
 }
 
 // read reads a file; what is the noun in the error.
@@ -204,8 +205,9 @@ func (d *Dial) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
+	d.progress = &progress{}
 	opts := []grpc.DialOption{
-		grpc.WithTransportCredentials(creds),
+		grpc.WithTransportCredentials(tracedCredentials{creds, d.progress}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(d.maxMsgSize())), grpc.MaxCallSendMsgSize(64<<20)),
 		grpc.WithUserAgent(d.UserAgent),
 		grpc.WithDisableServiceConfig(),

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
 
 	"github.com/edsctl/edsctl/pkg/eds"
 )
@@ -91,6 +93,12 @@ func (p *poller) run(ctx context.Context) error {
 	}
 }
 
+// isUnready tells whether no connection came up.
+func isUnready(err error) bool {
+	var failed *StreamError
+	return errors.As(err, &failed) && failed.Code == codes.DeadlineExceeded && strings.HasSuffix(failed.Text, inSilence)
+}
+
 // isOver tells whether the context has ended and err, if any, tells no more than that.
 func isOver(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (err == nil || isStreamError(err) || errors.Is(err, ctx.Err()))
@@ -142,7 +150,7 @@ func (p *poller) exchange(ctx context.Context, path string, state *pollState, na
 	defer cancel()
 	resp, err := p.ask(callCtx, path, req)
 	if err != nil {
-		if isOver(ctx, err) {
+		if isOver(ctx, err) && (!isUnready(err) || !errors.Is(ctx.Err(), context.DeadlineExceeded)) {
 			return ctx.Err()
 		}
 		retry := time.Duration(-1)

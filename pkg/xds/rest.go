@@ -104,7 +104,8 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 	if err != nil {
 		return nil, err
 	}
-	hr, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(asked))
+	var at progress
+	hr, err := http.NewRequestWithContext(at.traced(ctx), http.MethodPost, url, bytes.NewReader(asked))
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", url, err)
 	}
@@ -118,6 +119,9 @@ func (d *Dial) post(ctx context.Context, client *http.Client, url string, req *d
 	}
 	resp, err := client.Do(hr)
 	if err != nil {
+		if failed := at.unready(url); failed != nil && errors.Is(err, context.DeadlineExceeded) {
+			return nil, failed
+		}
 		return nil, httpError(url, err)
 	}
 	defer resp.Body.Close()

@@ -52,6 +52,7 @@ func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delt
 		l.cancel()
 		return headerErr
 	}
+	at := d.progress // the next connection has another
 	l.outbox = make(chan proto.Message, outboxSize)
 	l.done = make(chan struct{})
 	go func() {
@@ -74,6 +75,7 @@ func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delt
 			deliver(incoming{link: l, err: err})
 			return
 		}
+		at.reach(ready)
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)

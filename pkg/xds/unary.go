@@ -6,6 +6,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 )
 
@@ -29,6 +30,8 @@ func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) 
 		err = conn.Invoke(ctx, method, req, resp)
 		if st := status.Convert(err); st.Code() == codes.Unknown && strings.Contains(st.Message(), "version up to date") {
 			return nil, nil
+		} else if err != nil && st.Code() == codes.DeadlineExceeded && conn.GetState() != connectivity.Ready {
+			return nil, o.Dial.progress.unready(method)
 		} else if err != nil {
 			return nil, streamError(method, err)
 		}
