@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -78,8 +79,9 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	if err != nil {
 		return err
 	}
-	if len(first.Served) == 0 && len(first.Kept) == 0 {
-		return fmt.Errorf("serve: no assignment found in %s", quotedNames(args))
+	isFixed := o.noWatch || !slices.ContainsFunc(args, func(arg string) bool { return arg != "-" })
+	if len(first.Served) == 0 && (source.nothing || isFixed) {
+		return nothingToServe(args, first.Kept, source.nothing)
 	}
 	network, address := "tcp", o.listen
 	if path, ok := strings.CutPrefix(o.listen, "unix:"); ok {
@@ -112,6 +114,19 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	err = server.Serve(ctx, lis)
 	cancel()
 	return errors.Join(err, <-watched, show.failed())
+}
+
+// nothingToServe is the error at the start for files without an assignment, and where there is no file whose change could
+// bring a good one.
+func nothingToServe(args []string, kept []render.KeptBack, nothing bool) error {
+	errs := []error{fmt.Errorf("serve: no assignment found in %s", quotedNames(args))}
+	if !nothing {
+		errs[0] = fmt.Errorf("serve: nothing in %s can be served, and no file is watched", quotedNames(args))
+	}
+	for _, k := range kept {
+		errs = append(errs, fmt.Errorf("%s: %s", k.Name, k.Reason))
+	}
+	return errors.Join(errs...)
 }
 
 // addressOf is where a listener listens, in the form of --listen.
