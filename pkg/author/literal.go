@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/edsctl/edsctl/pkg/eds"
 )
 
 // literal is a value in proto JSON form, to be written as YAML or JSON.
@@ -204,7 +206,7 @@ func valueLiteral(v *structpb.Value) *literal {
 
 // anyLiteral writes an Any whose type is known.
 func anyLiteral(a *anypb.Any) (*literal, error) {
-	inner, err := a.UnmarshalNew()
+	inner, err := contentOf(a)
 	if err != nil {
 		return nil, fmt.Errorf("a message of type %q cannot be written as text: its type is not known", a.GetTypeUrl())
 	}
@@ -222,6 +224,16 @@ func anyLiteral(a *anypb.Any) (*literal, error) {
 		out.put(k, v.vals[i])
 	}
 	return out, nil
+}
+
+// contentOf unpacks an Any. Of the spellings of an assignment's type only one of each version is the name of a message.
+func contentOf(a *anypb.Any) (proto.Message, error) {
+	v, ok := eds.VersionOfURL(a.GetTypeUrl())
+	if !ok {
+		return a.UnmarshalNew()
+	}
+	m := eds.NewAssignment(v)
+	return m, proto.Unmarshal(a.GetValue(), m)
 }
 
 // messageOf is literalOf for a message in its usual form.

@@ -51,7 +51,7 @@ The result is validated first; with findings of severity error nothing is writte
   edsctl create backend --dns backend.example.com:80
   edsctl create ldap --srv _ldap._tcp.example.com --to-format json`,
 		GroupID: groupAuthor,
-		Args:    usage(cobra.MaximumNArgs(1)),
+		Args:    atMostOne("name"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runCreate(cmd, env, &o, args) },
 	}
 	o.writeOptions.bind(cmd, string(eds.ShapeAssignment), string(eds.V3))

@@ -70,7 +70,7 @@ func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*
 			return nil, usagef("%s: value %q: %w", schemeXDS, redactURL(flags.server), err)
 		}
 	}
-	opts, _, err := flags.options(env)
+	opts, _, err := flags.options(cmd.Context(), env)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 	defer cancel()
 	admin, err := xds.ReadAdmin(ctx, d, names)
 	if err != nil {
-		return nil, clientError(ctx, d, err)
+		return nil, clientError(ctx, d, err, false)
 	}
 	var out []*eds.Resource
 	for _, a := range admin.Assignments {
@@ -125,9 +125,12 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 const recordingMark = `{"edsctl_recording":`
 
 func isRecording(file string) bool {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return false // who reads it next says why; a pipe gives its bytes only once
+	}
 	f, err := os.Open(file)
 	if err != nil {
-		return false // who reads it next says why
+		return false
 	}
 	defer f.Close()
 	head := make([]byte, len(recordingMark))

@@ -48,6 +48,7 @@ are explained, and make the exit code 4.`,
 	}
 	o.xdsFlags.bind(cmd)
 	o.xdsCheck.bind(cmd)
+	o.bindFailOn(cmd)
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 15*time.Second, "longest time to wait for all answers")
 	limitFlag(cmd.Flags(), "timeout", "a duration like 15s, more than 0", func() bool { return o.timeout > 0 })
 	cmd.Flags().BoolVar(&o.retry, "retry", false, "try again until --timeout when the connection fails or ends")
@@ -82,7 +83,9 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 	case o.csds != "":
 		return runFetchCSDS(cmd, env, o, names)
 	}
-	opts, notes, err := o.options(env)
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+	defer cancel()
+	opts, notes, err := o.options(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -95,9 +98,7 @@ func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) err
 		names = o.fixed
 	}
 	check := o.newChecker(env, &opts)
-	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
-	defer cancel()
-	recorder, err := openRecording(o.record, opts, names)
+	recorder, err := openRecording(ctx, o.record, opts, names)
 	if err != nil {
 		return err
 	}
@@ -197,6 +198,9 @@ func fetchError(say *remarks, t *xds.Tracker, opts xds.Options, o *fetchOptions,
 	if silences[0].Name != "" {
 		what = quotedNames(t.Unanswered())
 	}
+	if t.OnlyIgnored() {
+		return errUnanswered(fmt.Errorf("fetch: no answer for %s within %s: what came is of type %q", what, o.timeout, strings.TrimPrefix(t.IgnoredType, "type.googleapis.com/")))
+	}
 	return errUnanswered(fmt.Errorf("fetch: no answer for %s within %s", what, o.timeout))
 }
 
@@ -217,11 +221,16 @@ func quotedNames(names []string) string {
 // connectionError says why a server could not be asked, in one line with hints. What the server says is its own text.
 func connectionError(o xds.Options, failed *xds.StreamError) error {
 	cause, hints := xds.ExplainClose(failed, o)
+	return explained(o.Dial.Target, failed, cause, hints)
+}
+
+// explained puts what a server says and what it means into one line.
+func explained(target string, failed *xds.StreamError, cause string, hints []string) error {
 	text := render.Printable(strings.Join(strings.Fields(failed.Error()), " "))
 	if cause != "" {
 		text = fmt.Sprintf("%s (%s)", cause, text)
 	}
-	return withHint(fmt.Errorf("%s: %s", o.Dial.Target, text), hints...)
+	return withHint(fmt.Errorf("%s: %s", target, text), hints...)
 }
 
 // refusedNames is the error for names that the server has an error for instead of an assignment, and for those that were

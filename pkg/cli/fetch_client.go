@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -25,7 +27,7 @@ func runFetchAdmin(cmd *cobra.Command, env *Env, o *fetchOptions, names []string
 	say := newRemarks(env, cmd, o.verbose)
 	admin, err := xds.ReadAdmin(ctx, d, names)
 	if err != nil {
-		return clientError(ctx, d, err)
+		return clientError(ctx, d, err, false)
 	}
 	var list []render.Assignment
 	var resources []*eds.Resource
@@ -78,7 +80,7 @@ func runFetchCSDS(cmd *cobra.Command, env *Env, o *fetchOptions, names []string)
 	defer cancel()
 	configs, err := xds.ReadCSDS(ctx, d)
 	if err != nil {
-		return clientError(ctx, d, err)
+		return clientError(ctx, d, err, true)
 	}
 	options := render.Options{Color: useColor(cmd, env, env.Stdout)}
 	if o.output == "table" || !o.flags.Changed("output") {
@@ -129,13 +131,39 @@ func (f *xdsFlags) plainDial(env *Env, flag, server string) (xds.Dial, error) {
 	return d, nil
 }
 
-func clientError(ctx context.Context, d xds.Dial, err error) error {
+// clientError says why a running Envoy, or with csds a gRPC client, could not be read.
+func clientError(ctx context.Context, d xds.Dial, err error, csds bool) error {
 	var failed *xds.StreamError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return errUnanswered(fmt.Errorf("%s: no answer in time", d.Target))
 	case errors.As(err, &failed):
-		return connectionError(xds.Options{Dial: d, Transport: xds.REST}, failed)
+		cause, hints := explainClient(d, failed, csds)
+		return explained(d.Target, failed, cause, hints)
 	}
 	return err
+}
+
+// explainClient is ExplainClose with the hints of --admin or --csds, which are others than those about a management server.
+func explainClient(d xds.Dial, failed *xds.StreamError, csds bool) (cause string, hints []string) {
+	o := xds.Options{Dial: d, Transport: xds.REST}
+	if csds {
+		o.Transport = xds.Unary
+	}
+	cause, hints = xds.ExplainClose(failed, o)
+	for i, hint := range hints {
+		switch {
+		case failed.Code == codes.Unimplemented && csds:
+			return "the server does not have the client status service", []string{"name the port on which the gRPC process offers it; --admin reads an Envoy"}
+		case strings.Contains(hint, "--transport") && csds:
+			hints[i] = "name the port of the client status service; --admin reads an Envoy"
+		case strings.Contains(hint, "--transport"):
+			hints[i] = "name the port of the admin interface; --csds reads a gRPC client"
+		case strings.Contains(hint, "leave out --plaintext"):
+			hints[i] = "begin the address with https://"
+		case strings.Contains(hint, "add --plaintext"):
+			hints[i] = "begin the address with http://"
+		}
+	}
+	return cause, hints
 }

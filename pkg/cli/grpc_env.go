@@ -1,8 +1,10 @@
 package cli
 
 import (
-	"os"
+	"context"
 	"sync"
+
+	"github.com/edsctl/edsctl/pkg/input"
 )
 
 // clientGetenv is the environment of the clients that are predicted: in it GRPC_XDS_BOOTSTRAP_CONFIG has the text of the
@@ -13,7 +15,7 @@ func (env *Env) clientGetenv() func(string) string {
 		if file == "" {
 			return env.Getenv("GRPC_XDS_BOOTSTRAP_CONFIG")
 		}
-		text, err := os.ReadFile(file)
+		text, err := input.ReadFile(context.Background(), file, input.DefaultMaxBytes)
 		if err != nil {
 			return "" // no bootstrap is known
 		}

@@ -1,14 +1,19 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/edsctl/edsctl/pkg/input"
 	"github.com/edsctl/edsctl/pkg/render"
 	"github.com/edsctl/edsctl/pkg/xds"
 )
@@ -33,10 +38,11 @@ instead, or that of the time --at, as input for validate, simulate and diff.`,
   edsctl replay incident.rec -o ndjson --name backend
   edsctl replay incident.rec --at 2026-03-01T10:00:00Z -o yaml | edsctl simulate -`,
 		GroupID: groupLive,
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    exactlyOne("recording"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runReplay(cmd, env, &o, args[0]) },
 	}
 	o.xdsCheck.bind(cmd)
+	o.bindFailOn(cmd)
 	fs := cmd.Flags()
 	listVar(fs, &o.names, "name", "NAME", "show only this assignment (repeatable)", func(s string) (string, error) { return s, nil })
 	fs.StringVar(&o.at, "at", "", "leave out what came after this time (RFC 3339)")
@@ -53,7 +59,7 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 			return usagef("--at: value %q: must be a time like 2026-03-01T10:00:00Z", o.at)
 		}
 	}
-	in, closeFile, err := openInput(env, path)
+	in, closeFile, err := openInput(cmd.Context(), env, path)
 	if err != nil {
 		return err
 	}
@@ -62,17 +68,21 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 	r := &replaying{
 		watching: watching{
 			say: newRemarks(env, cmd, o.verbose), check: o.newChecker(env, &xds.Options{}), env: env, format: o.output,
-			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names,
+			options: render.Options{Color: useColor(cmd, env, env.Stdout)}, only: o.names, replayed: true,
 		},
-		versions: map[string]render.Assignment{},
+		versions: map[string]render.Assignment{}, came: map[string]bool{},
 	}
+	r.check.shows = r.shows
 	if !asLines {
 		r.env = &Env{Stdout: io.Discard}
 		r.format = render.WatchFormats()[0]
 	}
 	runs := 0
 	err = xds.ReadRecording(in, func(h xds.RecordHeader) error {
-		runs++
+		if runs++; runs == 1 {
+			r.begin = h.Time
+		}
+		r.check.server = h.Server
 		r.clusters = followedClusters{} // each run asks for them anew
 		if r.say.verbose > 0 {
 			r.say.note(fmt.Sprintf("run %d: %s over %s from %q at %s", runs, h.Transport, h.Service, h.Server, h.Time.Format(time.RFC3339)))
@@ -95,20 +105,30 @@ func runReplay(cmd *cobra.Command, env *Env, o *replayOptions, path string) erro
 		return fmt.Errorf("%s: the recording is empty", path)
 	}
 	if !asLines {
-		if err := render.Assignments(env.Stdout, o.output, r.newest(), render.Options{}); err != nil {
-			return err
-		}
+		r.writeErr = render.Assignments(env.Stdout, o.output, r.newest(), render.Options{})
 	}
-	return r.check.report(r.say)
+	if r.writeErr != nil {
+		return r.writeErr
+	}
+	return errors.Join(r.missing(until), r.check.report(r.say))
 }
 
-func openInput(env *Env, path string) (io.Reader, func(), error) {
+// openInput opens a recording. Pipes and devices are read as a whole, within the limit of a document.
+func openInput(ctx context.Context, env *Env, path string) (io.Reader, func(), error) {
 	if path == "-" {
 		return env.Stdin, func() {}, nil
 	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		data, err := input.ReadFile(ctx, path, input.DefaultMaxBytes)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return bytes.NewReader(data), func() {}, nil
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the recording: %w", err)
+		return nil, nil, fmt.Errorf("%s: %w", path, bareError(err))
 	}
 	return f, func() { _ = f.Close() }, nil
 }
@@ -116,12 +136,61 @@ func openInput(env *Env, path string) (io.Reader, func(), error) {
 // replaying is a watch over a recording.
 type replaying struct {
 	watching
+	begin    time.Time // of the first run
 	versions map[string]render.Assignment
 	order    []string
+	came     map[string]bool // names that the recording tells something of
+}
+
+// missing is the error for names that the recording tells nothing of, and for a time by which nothing had come; until is
+// zero for the end.
+func (r *replaying) missing(until time.Time) error {
+	by, names := "", slices.Sorted(maps.Keys(r.came))
+	if !until.IsZero() {
+		by = " by " + until.Format(time.RFC3339)
+		if len(names) == 0 {
+			return fmt.Errorf("replay: no assignment had come%s: the recording begins at %s", by, r.begin.Format(time.RFC3339))
+		}
+	}
+	var errs []error
+	for _, name := range r.only {
+		if r.came[name] {
+			continue
+		}
+		hints := didYouMean(name, names, "")
+		if len(hints) == 0 && len(names) > 0 {
+			hints = []string{"it has " + quotedNames(names)}
+		}
+		errs = append(errs, withHint(fmt.Errorf("replay: nothing of %q is in the recording%s", name, by), hints...))
+	}
+	return errors.Join(errs...)
+}
+
+// note remembers the names that an event tells something of.
+func (r *replaying) note(ev *xds.Event) {
+	var names []string
+	switch {
+	case ev.Kind == xds.Received && !ev.IsCDS():
+		names = slices.Clone(ev.Removed)
+		for i := range ev.Resources {
+			if ev.Resources[i].Asked {
+				names = append(names, ev.Resources[i].Name)
+			}
+		}
+		for _, e := range ev.Errors {
+			names = append(names, e.Name)
+		}
+	case ev.Kind == xds.Expired || ev.Kind == xds.Stalled:
+		names = ev.Names
+	}
+	for _, name := range names {
+		r.came[name] = true
+	}
 }
 
 // keep stores the newest version of each name.
 func (r *replaying) keep(ev *xds.Event) {
+	r.note(ev)
 	if ev.Kind != xds.Received {
 		return
 	}

@@ -218,6 +218,26 @@ func atLeastOne(what string) cobra.PositionalArgs {
 	})
 }
 
+// atMostOne is cobra.MaximumNArgs(1) in words.
+func atMostOne(what string) cobra.PositionalArgs {
+	return usage(func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("takes one %s, but got %q as well", what, args[1])
+		}
+		return nil
+	})
+}
+
+// exactlyOne is cobra.ExactArgs(1) in words.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := atLeastOne(what)(cmd, args); err != nil {
+			return err
+		}
+		return atMostOne(what)(cmd, args)
+	}
+}
+
 // flagError turns pflag's errors into "--flag: why" with hints.
 func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -59,7 +59,7 @@ last good version stays. Clients, what they accept and what they refuse are told
 }
 
 func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) error {
-	cfg, err := o.tlsConfig()
+	cfg, err := o.tlsConfig(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,9 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	if err != nil {
 		return err
 	}
-	if len(first.Served) == 0 && len(first.Kept) == 0 {
-		return fmt.Errorf("serve: no assignment found in %s", quotedNames(args))
+	isFixed := o.noWatch || !slices.ContainsFunc(args, func(arg string) bool { return arg != "-" })
+	if len(first.Served) == 0 && (source.nothing || isFixed) {
+		return nothingToServe(args, first.Kept, source.nothing)
 	}
 	network, address := "tcp", o.listen
 	if path, ok := strings.CutPrefix(o.listen, "unix:"); ok {
@@ -115,6 +116,19 @@ func runServe(cmd *cobra.Command, env *Env, o *serveOptions, args []string) erro
 	return errors.Join(err, <-watched, show.failed())
 }
 
+// nothingToServe is the error at the start for files without an assignment, and where there is no file whose change could
+// bring a good one.
+func nothingToServe(args []string, kept []render.KeptBack, nothing bool) error {
+	errs := []error{fmt.Errorf("serve: no assignment found in %s", quotedNames(args))}
+	if !nothing {
+		errs[0] = fmt.Errorf("serve: nothing in %s can be served, and no file is watched", quotedNames(args))
+	}
+	for _, k := range kept {
+		errs = append(errs, fmt.Errorf("%s: %s", k.Name, k.Reason))
+	}
+	return errors.Join(errs...)
+}
+
 // addressOf is where a listener listens, in the form of --listen.
 func addressOf(lis net.Listener) string {
 	if lis.Addr().Network() == "unix" {
@@ -124,7 +138,7 @@ func addressOf(lis net.Listener) string {
 }
 
 // tlsConfig is nil for plaintext.
-func (o *serveOptions) tlsConfig() (*tls.Config, error) {
+func (o *serveOptions) tlsConfig(ctx context.Context) (*tls.Config, error) {
 	if o.cert == "" && o.key == "" {
 		if o.clientCA != "" {
 			return nil, usagef("--client-ca needs --cert and --key")
@@ -134,15 +148,24 @@ func (o *serveOptions) tlsConfig() (*tls.Config, error) {
 	if o.cert == "" || o.key == "" {
 		return nil, usagef("--cert and --key belong together")
 	}
-	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	files := newFlagFiles(maxCredentials)
+	cert, err := files.read(ctx, o.cert)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's certificate: %s: %w", o.cert, err)
+	}
+	key, err := files.read(ctx, o.key)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of the server's certificate: %s: %w", o.key, err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's certificate: %w", err)
 	}
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if o.clientCA != "" {
-		pem, err := os.ReadFile(o.clientCA)
+		pem, err := files.read(ctx, o.clientCA)
 		if err != nil {
-			return nil, fmt.Errorf("read the clients' CA certificate: %w", err)
+			return nil, fmt.Errorf("read the clients' CA certificate: %s: %w", o.clientCA, err)
 		}
 		cfg.ClientCAs = x509.NewCertPool()
 		if !cfg.ClientCAs.AppendCertsFromPEM(pem) {
@@ -175,6 +198,7 @@ func (l *serveLog) write(f func() error) {
 	defer l.mu.Unlock()
 	if err := f(); err != nil && l.err == nil {
 		l.err = err
+		fmt.Fprintf(l.env.Stderr, "note: what happens cannot be told any more, serving goes on: %s\n", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/input"
 	"github.com/edsctl/edsctl/pkg/xds/serve"
@@ -24,6 +25,7 @@ type serveRound struct {
 	next     map[string]servedAssignment
 	fed      map[string]bool     // files of which something new is served
 	kept     map[string]keptBack // by assignment or file
+	holds    bool                // a file holds an assignment, or what may be one and cannot be read
 }
 
 // offer is what a file has for a name. Where that is not good, the last good version stands in for it.
@@ -81,6 +83,7 @@ func (r *serveRound) take(loaded *eds.File) {
 		switch {
 		case res.Absent || res.Unreadable && name == "":
 			part := r.source.lacking(res)
+			r.holds = r.holds || part.name != "" || isBroken(res)
 			whole = whole && !res.Unreadable && part.name == ""
 			isHeld := slices.Contains(held, part.name)
 			if part.why == "" && isHeld {
@@ -97,8 +100,10 @@ func (r *serveRound) take(loaded *eds.File) {
 			name = part.name
 			r.offers = append(r.offers, offer{name: name, file: file, label: part.label})
 		case res.Unreadable:
+			r.holds = true
 			r.refuse(name, file, r.source.refused(res))
 		default:
+			r.holds = true
 			if reason := r.source.refused(served(res, a)); reason != "" && !r.source.options.force {
 				r.refuse(name, file, reason)
 				break
@@ -121,6 +126,11 @@ func (r *serveRound) take(loaded *eds.File) {
 			r.offers = append(r.offers, offer{name: name, file: file, label: label})
 		}
 	}
+}
+
+// isBroken tells whether a text cannot be read because of what is in it, not because there is nothing.
+func isBroken(r *eds.Resource) bool {
+	return r.Unreadable && slices.ContainsFunc(r.Problems, func(p diag.Problem) bool { return p.Rule != "yaml-document" })
 }
 
 // settle decides what is served: in the order of files, so that of two that cannot be served together the first is.

@@ -26,6 +26,7 @@ type serveSource struct {
 	problem string              // as last told
 	once    map[string]onceRead // what can be read only once, by name
 	tried   map[string]bool     // where EDS files of bootstraps may be
+	nothing bool                // the last reading found neither an assignment nor what may become one
 }
 
 // servedAssignment is what is served under one name.
@@ -83,6 +84,8 @@ func (s *serveSource) load(ctx context.Context) (render.ServeState, error) {
 		case ctx.Err() != nil:
 			return render.ServeState{}, ctx.Err()
 		case err != nil:
+			_, once := s.once[f.Name]
+			round.holds = round.holds || !once
 			round.unread(f.Name, err.Error())
 		default:
 			// A file that holds something now is one of which everything is worth a word.
@@ -116,7 +119,7 @@ func (s *serveSource) load(ctx context.Context) (render.ServeState, error) {
 			return render.ServeState{}, err
 		}
 	}
-	s.started, s.good, s.kept = true, next, round.kept
+	s.started, s.good, s.kept, s.nothing = true, next, round.kept, !round.holds
 	return state, nil
 }
 

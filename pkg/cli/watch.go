@@ -78,7 +78,7 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 	}
 	if client == nil {
 		var notes []string
-		if opts, notes, err = o.options(env); err != nil {
+		if opts, notes, err = o.options(cmd.Context(), env); err != nil {
 			return err
 		}
 		for _, n := range notes {
@@ -89,7 +89,7 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 		}
 	}
 	opts.Reconnect = true
-	recorder, err := openRecording(o.record, opts, names)
+	recorder, err := openRecording(cmd.Context(), o.record, opts, names)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,9 @@ func runWatch(cmd *cobra.Command, env *Env, o *watchOptions, names []string) err
 	}
 	if client != nil {
 		p := &clientPoll{read: client, from: opts.Dial.Target, every: cmp.Or(o.refresh, xds.DefaultRefreshDelay), asked: names}
-		err = p.run(ctx, w)
+		if err = p.run(ctx, w); err != nil && ctx.Err() == nil {
+			err = clientError(ctx, opts.Dial, err, o.csds != "")
+		}
 	} else {
 		err = xds.Watch(ctx, opts, names, w.event)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -220,5 +221,33 @@ func TestWatchCSDS(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || code != 0 {
 		t.Errorf("exit code %d, %s(-want +got):\n%s", code, stderr, diff)
+	}
+}
+
+// TestClientHints names ports of another kind with --admin and --csds: the hints are about these flags.
+func TestClientHints(t *testing.T) {
+	t.Parallel()
+	addr, stop := serveStream(t, play(nil))
+	t.Cleanup(stop)
+	unimplemented := grpc.NewServer()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = unimplemented.Serve(lis) }()
+	t.Cleanup(unimplemented.Stop)
+	tests := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--csds", lis.Addr().String()}, "hint: name the port on which the gRPC process offers it; --admin reads an Envoy\n"},
+		{[]string{"--admin", addr}, "hint: name the port of the admin interface; --csds reads a gRPC client\n"},
+	}
+	for _, tt := range tests {
+		for _, command := range []string{"fetch", "watch"} {
+			if _, stderr, code := runMain(t, append([]string{command}, tt.args...)...); code != exitFailure || !strings.HasSuffix(stderr, tt.want) {
+				t.Errorf("%s %q: exit code %d, want %d and %q:\n%s", command, tt.args, code, exitFailure, tt.want, stderr)
+			}
+		}
 	}
 }

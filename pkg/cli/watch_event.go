@@ -25,6 +25,7 @@ type watching struct {
 	clusters followedClusters
 	down     bool // the connection is, and that was told
 	live     bool // a client is watched: it took what it has
+	replayed bool // from a recording, which does not tell whether there was another attempt
 	env      *Env
 	format   string
 	options  render.Options

@@ -15,7 +15,7 @@ func (w *watching) connection(ev *xds.Event) {
 			return
 		}
 		w.down = true
-		w.write(&render.WatchLine{Event: "disconnected", Time: ev.Time, Text: closeText(ev)})
+		w.write(&render.WatchLine{Event: "disconnected", Time: ev.Time, Text: w.closeText(ev)})
 	case xds.Opened:
 		if w.format == "ndjson" {
 			w.write(&render.WatchLine{Event: "connecting", Time: ev.Time, Text: ev.Method})
@@ -44,9 +44,13 @@ func (w *watching) removedText() string {
 	return "the server says that it does not exist; Envoy keeps its endpoints"
 }
 
-func closeText(ev *xds.Event) string {
+func (w *watching) closeText(ev *xds.Event) string {
 	if ev.Err == nil {
 		return "the server closed the stream; reconnecting"
 	}
-	return strings.Join(strings.Fields(ev.Err.Error()), " ") + "; reconnecting"
+	text := strings.Join(strings.Fields(ev.Err.Error()), " ")
+	if ev.Retry < 0 && !w.replayed {
+		return text // the watch ends
+	}
+	return text + "; reconnecting"
 }

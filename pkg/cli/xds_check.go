@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +29,10 @@ func (c *xdsCheck) bind(cmd *cobra.Command) {
 	c.profile.bind(cmd, "client", "envoy-version", "unknown-fields")
 	c.clientFlag = cmd.Flags().Lookup("client")
 	enumVar(cmd, &c.validate, "validate", "on", []string{"on", "off"}, "validate what comes")
+}
+
+// bindFailOn declares the threshold, which a watch has not: findings do not end it.
+func (c *xdsCheck) bindFailOn(cmd *cobra.Command) {
 	enumVar(cmd, &c.failOn, "fail-on", diag.Error.String(), []string{"error", "warning", "info", failNever}, "least severity of a finding that makes the exit code 1")
 }
 
@@ -39,11 +44,12 @@ type checker struct {
 	failOn  string
 	server  string
 	options validate.Options
-	least   diag.Severity // findings below it are not shown
-	nacks   bool          // responses are refused when the client refuses them
+	least   diag.Severity          // findings below it are not shown
+	shows   func(name string) bool // whether the user wants to know of a name; nil: of all
+	nacks   bool                   // responses are refused when the client refuses them
 	reports map[string]validate.Report
 	order   []string
-	refused bool // the client refuses the newest response about assignments as a whole
+	refused error // what the client refuses of the newest response about assignments as a whole
 }
 
 // newChecker judges for the client that asks: that of --client, else the one that a preset, a gRPC bootstrap or --csds
@@ -74,8 +80,8 @@ func (c *checker) event(ev *xds.Event) error {
 	if ev.IsCDS() && c.nacks && c.client == diag.Envoy {
 		return c.clusters(ev)
 	}
-	if !ev.IsCDS() {
-		c.refused = ev.Refused != nil
+	if !ev.IsCDS() && (c.shows == nil || slices.ContainsFunc(ev.Resources, func(r xds.Resource) bool { return c.shows(r.Name) })) {
+		c.refused = ev.Refused
 	}
 	var resources []*eds.Resource
 	var asked []bool
@@ -98,7 +104,7 @@ func (c *checker) event(ev *xds.Event) error {
 	first := make(map[string]bool, len(resources))
 	for i, r := range resources {
 		switch {
-		case !asked[i]:
+		case !asked[i] || c.shows != nil && !c.shows(r.Name):
 		case first[r.Name]:
 			c.add(r.Name, report, i)
 		default:
@@ -117,6 +123,12 @@ type judged struct {
 
 func (c *checker) run(resources []*eds.Resource) judged {
 	j := judged{Report: validate.Run(resources, c.options)}
+	for i := range j.Findings {
+		j.Findings[i].Span = diag.Span{} // the text of an answer over REST is not shown
+	}
+	for i := range j.Resources {
+		j.Resources[i].Start = diag.Position{}
+	}
 	if len(j.Findings) > 0 {
 		j.findings = map[int][]diag.Finding{}
 	}
@@ -314,8 +326,9 @@ func (c *checker) all() *render.Validation {
 func (c *checker) report(say *remarks) error {
 	v := c.all()
 	failed := failOn(v, c.failOn)
-	if failed == nil && c.refused && c.failOn != failNever {
-		failed = errFindings()
+	if c.refused != nil && c.failOn != failNever && !slices.ContainsFunc(c.order, c.refuses) { // else a finding tells
+		failed = &codeError{exitFindings, fmt.Errorf("%s: %s refuses the response as a whole, with every assignment in it: %s",
+			c.server, c.client, render.Reason(c.refused.Error()))}
 	}
 	v.Findings = slices.DeleteFunc(v.Findings, func(f diag.Finding) bool { return f.Severity < c.least })
 	if len(v.Findings) > 0 {

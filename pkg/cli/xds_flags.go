@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"net/url"
 	"strings"
 	"time"
 
@@ -127,8 +129,8 @@ func parseNodeField(s string) (nodeField, error) {
 }
 
 // options puts flags, preset and bootstrap together, in this order of precedence. notes are what the user should know.
-func (f *xdsFlags) options(env *Env) (o xds.Options, notes []string, err error) {
-	b, err := f.readBootstrap(env)
+func (f *xdsFlags) options(ctx context.Context, env *Env) (o xds.Options, notes []string, err error) {
+	b, err := f.readBootstrap(ctx, env)
 	if err != nil {
 		return o, nil, err
 	}
@@ -172,7 +174,7 @@ func (f *xdsFlags) choose(flag, preset, bootstrap string, set func(string)) {
 	}
 }
 
-func (f *xdsFlags) readBootstrap(env *Env) (*xds.Bootstrap, error) {
+func (f *xdsFlags) readBootstrap(ctx context.Context, env *Env) (*xds.Bootstrap, error) {
 	name, data := f.bootstrap, []byte(nil)
 	if name == "" && f.server == "" {
 		name = env.Getenv("GRPC_XDS_BOOTSTRAP")
@@ -185,8 +187,8 @@ func (f *xdsFlags) readBootstrap(env *Env) (*xds.Bootstrap, error) {
 	}
 	if data == nil {
 		var err error
-		if data, err = os.ReadFile(name); err != nil {
-			return nil, fmt.Errorf("read the bootstrap: %w", err)
+		if data, err = newFlagFiles(maxBootstrap).read(ctx, name); err != nil {
+			return nil, fmt.Errorf("read the bootstrap: %s: %w", name, err)
 		}
 	}
 	b, err := xds.ReadBootstrap(data)
@@ -243,6 +245,10 @@ func (f *xdsFlags) dial(b *xds.Bootstrap, env *Env) (xds.Dial, error) {
 		Target: b.Target, Plaintext: b.Plaintext, CACert: b.CACert, Cert: b.Cert, Key: b.Key, ServerName: b.SNI, Authority: b.Authority,
 		Headers: append(append([]xds.Header(nil), b.Headers...), f.headers...), TokenFile: b.TokenFile, Insecure: f.insecure,
 		MaxMsgSize: f.maxMsgSize, ConnectTimeout: f.connectTimeout, Keepalive: f.keepalive, UserAgent: "edsctl/" + env.Version.Number,
+		ReadFile: newFlagFiles(maxCredentials).read,
+	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		d.Secrets = append(d.Secrets, proxySecrets(env.Getenv(name))...)
 	}
 	if f.server != "" {
 		target, plaintext, err := xds.ParseServer(f.server)
@@ -266,6 +272,16 @@ func (f *xdsFlags) dial(b *xds.Bootstrap, env *Env) (xds.Dial, error) {
 		return d, usagef("--plaintext cannot be combined with flags about TLS")
 	}
 	return d, nil
+}
+
+// proxySecrets are the password in the URL of a proxy, and the form in which the proxy is told it.
+func proxySecrets(proxy string) []string {
+	u, err := url.Parse(proxy)
+	if err != nil || u.User == nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return []string{password, base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))}
 }
 
 // redactURL hides a password in a URL that is not accepted, or in a HOST:PORT that looks like one.

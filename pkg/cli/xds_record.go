@@ -1,20 +1,26 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/edsctl/edsctl/pkg/xds"
 )
 
 // openRecording begins a run in a recording; without a file it returns a recorder that records nothing.
-func openRecording(file string, o xds.Options, names []string) (*xds.Recorder, error) {
+func openRecording(ctx context.Context, file string, o xds.Options, names []string) (*xds.Recorder, error) {
 	if file == "" {
 		return nil, nil
 	}
-	return xds.NewRecorder(file, xds.RecordHeader{
+	r, err := xds.NewRecorder(ctx, file, xds.RecordHeader{
 		Time: time.Now().UTC(), Server: o.Dial.Target, Transport: o.Transport, Service: o.Service, Resource: o.ResourceVersion,
 		Names: names, NodeID: o.Node.GetId(),
 	})
+	if errors.Is(err, xds.ErrNoRecording) {
+		return nil, withHint(err, "give --record a new file, or a recording to append to")
+	}
+	return r, err
 }
 
 // refuseRecord refuses --record where no management server is asked.

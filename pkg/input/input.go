@@ -39,6 +39,17 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("more than %d bytes (--max-bytes)", e.Limit)
 }
 
+// ReadFile reads a file that is no document: with the care of Read for pipes and devices, and a limit of its own. Errors are
+// those of Read.
+func ReadFile(ctx context.Context, name string, maxBytes int64) ([]byte, error) {
+	data, err := (&File{Name: name, maxBytes: maxBytes}).Read(ctx)
+	var tooLarge *TooLargeError
+	if errors.As(err, &tooLarge) {
+		return nil, fmt.Errorf("more than %d bytes", maxBytes)
+	}
+	return data, err
+}
+
 // Read returns the bytes of the file. Errors: *TooLargeError, those of the file system without the path (the caller
 // names the file), and the context's.
 func (f *File) Read(ctx context.Context) ([]byte, error) {

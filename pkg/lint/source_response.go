@@ -62,8 +62,12 @@ func (d *delivery) typeURL() {
 	if d.c.Source == eds.FromDelta {
 		says = fmt.Sprintf("Dropping received DeltaDiscoveryResponse for non-existent subscription %s.", url)
 	}
+	why := "none that a client asked for"
+	if v, ok := eds.VersionOfURL(url); ok && v != eds.V3 {
+		why = fmt.Sprintf("of API version %s, and clients ask for v3 only, Envoy since 1.18", v)
+	}
 	d.report(diag.Problem{Rule: "response-type-not-subscribed", Path: root(), Envoy: EnvoySays(says),
-		Message: fmt.Sprintf("the response's type_url %q is none that a client asked for: it is answered neither with ACK nor with NACK", url)})
+		Message: fmt.Sprintf("the response's type_url %q is %s: it is answered neither with ACK nor with NACK", url, why)})
 }
 
 func (d *delivery) empty() {

@@ -7,7 +7,11 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/xds"
 )
 
@@ -21,12 +25,25 @@ func EventLine(w io.Writer, ev *xds.Event, whole bool) {
 		if m == nil {
 			continue
 		}
-		data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+		data, err := protojson.MarshalOptions{UseProtoNames: true, Resolver: anyTypes{protoregistry.GlobalTypes}}.Marshal(m)
 		if err != nil {
 			data = []byte(err.Error())
 		}
 		fmt.Fprintf(w, "  %s\n", printable(string(data)))
 	}
+}
+
+// anyTypes knows the assignments in all spellings of their type. Of what else is not known only the type is shown.
+type anyTypes struct{ *protoregistry.Types }
+
+func (t anyTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if v, ok := eds.VersionOfURL(url); ok {
+		return eds.NewAssignment(v).ProtoReflect().Type(), nil
+	}
+	if known, err := t.Types.FindMessageByURL(url); err == nil {
+		return known, nil
+	}
+	return (&emptypb.Empty{}).ProtoReflect().Type(), nil
 }
 
 func eventText(ev *xds.Event) string {
@@ -88,7 +105,8 @@ func Reason(text string) string {
 	if strings.HasPrefix(text, marker) {
 		return lastLine(text)
 	}
-	text, _, _ = strings.Cut(text, ": "+marker)
+	text, _, _ = strings.Cut(text, marker)
+	text = strings.TrimRight(text, ": ")
 	first, _, more := strings.Cut(text, "\n")
 	if more {
 		first += " ..."

@@ -102,18 +102,19 @@ func (h *adminHost) state() string {
 // ReadAdmin asks a running Envoy for what it has applied. With names, only the assignments of that name (the cluster's
 // service_name or name) are returned.
 func ReadAdmin(ctx context.Context, d Dial, names []string) (*Admin, error) {
-	client, base, err := d.httpClient()
+	client, base, err := d.httpClient(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer client.CloseIdleConnections()
+	d.secrets = newSecrets(&d)
 	dump, err := d.get(ctx, client, base+"/config_dump?include_eds")
 	if err != nil {
-		return nil, err
+		return nil, d.secrets.hideError(err)
 	}
 	status, err := d.get(ctx, client, base+"/clusters?format=json")
 	if err != nil {
-		return nil, err
+		return nil, d.secrets.hideError(err)
 	}
 	return mergeAdmin(dump, status, names)
 }
@@ -123,7 +124,7 @@ func (d *Dial) get(ctx context.Context, client *http.Client, url string) ([]byte
 	if err != nil {
 		return nil, fmt.Errorf("ask %q: %w", url, err)
 	}
-	if err := d.addHeaders(req.Header); err != nil {
+	if err := d.addHeaders(ctx, req.Header); err != nil {
 		return nil, err
 	}
 	resp, err := client.Do(req)
@@ -138,7 +139,7 @@ func (d *Dial) get(ctx context.Context, client *http.Client, url string) ([]byte
 	case int64(len(data)) > d.maxMsgSize():
 		return nil, fmt.Errorf("the answer of %q is larger than %d bytes", url, d.maxMsgSize())
 	case resp.StatusCode != http.StatusOK:
-		return nil, &StreamError{Method: url, Code: codes.Unknown, HTTP: resp.StatusCode, Text: statusText(resp, data)}
+		return nil, &StreamError{Method: url, Code: codes.Unknown, HTTP: resp.StatusCode, Text: d.statusText(resp, data)}
 	}
 	return data, nil
 }

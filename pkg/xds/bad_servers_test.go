@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -131,6 +132,8 @@ func TestBadServers(t *testing.T) {
 	}
 	hour := time.Now().Add(time.Hour)
 	trusted, ca := certificate(t, "localhost", hour)
+	stranger, strangerCert := certificate(t, "stranger", hour)
+	strangerKey := keyFile(t, stranger)
 	expired, expiredCA := certificate(t, "localhost", time.Now().Add(-time.Hour))
 	tests := []struct {
 		name  string
@@ -222,10 +225,26 @@ func TestBadServers(t *testing.T) {
 			},
 		},
 		{
-			name: "accepts and says nothing", timeout: 300 * time.Millisecond,
+			name: "TLS, asked over REST without", cause: "the server wants TLS", opts: func(o *Options) { o.Transport = REST },
 			serve: func(t *testing.T) string {
-				return rawServer(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+				return rawServer(t, func(c net.Conn) { // net/http's words
+					if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+						_, _ = io.Copy(io.Discard, r.Body)
+					}
+					_, _ = io.WriteString(c, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+				})
 			},
+		},
+		{
+			name: "gRPC over TLS, asked over REST without", cause: "the server closed the connection at once: it may want TLS", opts: func(o *Options) { o.Transport = REST },
+			serve: func(t *testing.T) string { return serveTLS(t, trusted, good("1")) },
+		},
+		{
+			name: "a client certificate of another authority", cause: "the server does not accept the client certificate: it may be of another authority than the server trusts",
+			opts: func(o *Options) {
+				o.Dial.Plaintext, o.Dial.CACert, o.Dial.ServerName, o.Dial.Cert, o.Dial.Key = false, ca, "localhost", strangerCert, strangerKey
+			},
+			serve: func(t *testing.T) string { return serveMutual(t, trusted, good("1")) },
 		},
 		{
 			name: "HTTP/1 on the port", cause: "the server speaks HTTP/1, not gRPC",
@@ -325,6 +344,86 @@ func TestBadServers(t *testing.T) {
 			}
 			if tt.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tt.wantErr)) {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
+			}
+		})
+	}
+}
+
+// serveMutual serves clients with a certificate that the server's own signed.
+func serveMutual(t *testing.T, cert tls.Certificate, resp *discoveryv3.DiscoveryResponse) string {
+	t.Helper()
+	pool := x509.NewCertPool()
+	own, err := x509.ParseCertificate(cert.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.AddCert(own)
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+	return serveScript(t, answer(resp), grpc.Creds(credentials.NewTLS(cfg)))
+}
+
+// keyFile writes the key of a certificate.
+func keyFile(t *testing.T, cert tls.Certificate) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestSilentServers asks servers that take connections and go no further, for less and for more time than an attempt has: the
+// stage is told in both cases.
+func TestSilentServers(t *testing.T) {
+	t.Parallel()
+	addr := rawServer(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	const (
+		noTLS   = "the server takes connections, but says nothing to the handshake of TLS"
+		noHTTP2 = "the server takes connections, but says nothing in HTTP/2"
+	)
+	tests := []struct {
+		transport Transport
+		plaintext bool
+		connect   time.Duration // 0: longer than the deadline
+		cause     string
+	}{
+		{SotW, true, 0, noHTTP2},
+		{SotW, false, 0, noTLS},
+		{Delta, true, 100 * time.Millisecond, noHTTP2},
+		{Delta, false, 100 * time.Millisecond, noTLS},
+		{Unary, true, 0, noHTTP2},
+		{Unary, false, 0, noTLS},
+		{REST, false, 0, noTLS},
+		{REST, true, 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%s plaintext=%t connect=%s", tt.transport, tt.plaintext, tt.connect), func(t *testing.T) {
+			t.Parallel()
+			o := testOptions(addr)
+			o.Transport, o.Service, o.Dial.Plaintext, o.Dial.ConnectTimeout = tt.transport, ServiceEDS, tt.plaintext, tt.connect
+			timeout := 300 * time.Millisecond
+			if tt.connect > 0 {
+				timeout = 10 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			tr, err := Fetch(ctx, o, []string{"a"}, func(*Event) error { return nil })
+			if tt.cause == "" {
+				if got := tr.Explain(o, ""); !errors.Is(err, context.DeadlineExceeded) || len(got) != 1 || got[0].Cause != noReply {
+					t.Errorf("error %v, explained by %v, want %q", err, got, noReply)
+				}
+				return
+			}
+			var failed *StreamError
+			if !errors.As(tr.LastClose, &failed) {
+				t.Fatalf("error %v, last end %v", err, tr.LastClose)
+			}
+			if got, _ := ExplainClose(failed, o); got != tt.cause {
+				t.Errorf("cause %q of %v, want %q", got, failed, tt.cause)
 			}
 		})
 	}

@@ -45,11 +45,12 @@ var clientStatuses = [...]string{"UNKNOWN", "REQUESTED", "DOES_NOT_EXIST", "ACKE
 
 // ReadCSDS asks a gRPC client for the state of its xDS resources: all clients in that process, all their types.
 func ReadCSDS(ctx context.Context, d Dial) ([]ClientConfig, error) {
-	conn, err := d.connect()
+	conn, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	d.secrets = newSecrets(&d)
 	ctx, err = d.withHeaders(ctx)
 	if err != nil {
 		return nil, err
@@ -61,9 +62,15 @@ func ReadCSDS(ctx context.Context, d Dial) ([]ClientConfig, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, streamError(csdsMethod, err)
+		return nil, d.secrets.hideError(streamError(csdsMethod, err))
 	}
-	return parseCSDS(raw.ProtoReflect().GetUnknown())
+	out, err := parseCSDS(raw.ProtoReflect().GetUnknown())
+	for _, c := range out {
+		for i := range c.Resources {
+			c.Resources[i].Error = d.secrets.hide(c.Resources[i].Error)
+		}
+	}
+	return out, err
 }
 
 // eachField calls fn with the fields of a message that hold bytes, and with the numbers of the others.

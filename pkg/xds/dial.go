@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -33,12 +34,44 @@ type Dial struct {
 	ServerName string // instead of the host name in the certificate
 	Authority  string // :authority header
 	Headers    []Header
-	TokenFile  string // read for every stream: "authorization: Bearer <content>"
-	MaxMsgSize int    // bytes of one response; 0: 256 MiB
+	TokenFile  string   // read for every stream: "authorization: Bearer <content>"
+	Secrets    []string // further values that are hidden in what the server says, such as a proxy's password
+	MaxMsgSize int      // bytes of one response; 0: 256 MiB
 	UserAgent  string
 
 	ConnectTimeout time.Duration // of one attempt; 0: 10 s
 	Keepalive      time.Duration // time without traffic after which the connection is probed; 0: 5 min, negative: never
+
+	// ReadFile reads the files above; nil: os.ReadFile. Its errors do not name the file.
+	ReadFile func(ctx context.Context, name string) ([]byte, error)
+
+	secrets  *secrets  // what is hidden in the server's texts
+	progress *progress // of the newest connection
+}
+
+// read reads a file; what is the noun in the error.
+func (d *Dial) read(ctx context.Context, what, name string) ([]byte, error) {
+	read := d.ReadFile
+	if read == nil {
+		read = func(_ context.Context, name string) ([]byte, error) {
+			data, err := os.ReadFile(name)
+			return data, bare(err)
+		}
+	}
+	data, err := read(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %s: %w", what, name, err)
+	}
+	return data, nil
+}
+
+// bare takes operation and path off an error of package os.
+func bare(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
 }
 
 // DefaultKeepalive is gRPC's own for xDS: servers close connections that are probed more often than they allow, which is
@@ -108,12 +141,12 @@ func ParseServer(s string) (target string, plaintext *bool, err error) {
 }
 
 // tlsConfig builds the client's TLS configuration from the files.
-func (d *Dial) tlsConfig() (*tls.Config, error) {
+func (d *Dial) tlsConfig(ctx context.Context) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: d.ServerName, InsecureSkipVerify: d.Insecure} //nolint:gosec // --insecure is the user's wish
 	if d.CACert != "" {
-		pem, err := os.ReadFile(d.CACert)
+		pem, err := d.read(ctx, "the CA certificate", d.CACert)
 		if err != nil {
-			return nil, fmt.Errorf("read the CA certificate: %w", err)
+			return nil, err
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(pem) {
@@ -124,7 +157,15 @@ func (d *Dial) tlsConfig() (*tls.Config, error) {
 		return nil, errors.New("a client certificate needs both a certificate and a key")
 	}
 	if d.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(d.Cert, d.Key)
+		cert, err := d.read(ctx, "the client certificate", d.Cert)
+		if err != nil {
+			return nil, err
+		}
+		key, err := d.read(ctx, "the key of the client certificate", d.Key)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
 			return nil, fmt.Errorf("read the client certificate: %w", err)
 		}
@@ -134,26 +175,27 @@ func (d *Dial) tlsConfig() (*tls.Config, error) {
 }
 
 // headers returns the headers of a new stream, with the token as it stands in its file now.
-func (d *Dial) headers() (metadata.MD, error) {
+func (d *Dial) headers(ctx context.Context) (metadata.MD, error) {
 	md := metadata.MD{}
 	for _, h := range d.Headers {
 		md.Append(h.Name, h.Value)
 	}
 	if d.TokenFile != "" {
-		token, err := os.ReadFile(d.TokenFile)
+		token, err := d.read(ctx, "the bearer token", d.TokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the bearer token: %w", err)
+			return nil, err
 		}
+		d.secrets.add(string(token))
 		md.Set("authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	return md, nil
 }
 
 // connect makes the client connection. It does not wait for the network.
-func (d *Dial) connect() (*grpc.ClientConn, error) {
+func (d *Dial) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if !d.Plaintext {
-		cfg, err := d.tlsConfig()
+		cfg, err := d.tlsConfig(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -163,8 +205,9 @@ func (d *Dial) connect() (*grpc.ClientConn, error) {
 	if timeout == 0 {
 		timeout = 10 * time.Second
 	}
+	d.progress = &progress{}
 	opts := []grpc.DialOption{
-		grpc.WithTransportCredentials(creds),
+		grpc.WithTransportCredentials(tracedCredentials{creds, d.progress}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(d.maxMsgSize())), grpc.MaxCallSendMsgSize(64<<20)),
 		grpc.WithUserAgent(d.UserAgent),
 		grpc.WithDisableServiceConfig(),
@@ -189,7 +232,7 @@ func (d *Dial) connect() (*grpc.ClientConn, error) {
 
 // withHeaders adds the headers of a new stream to a context.
 func (d *Dial) withHeaders(ctx context.Context) (context.Context, error) {
-	md, err := d.headers()
+	md, err := d.headers(ctx)
 	if err != nil {
 		return nil, err
 	}

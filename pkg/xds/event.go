@@ -63,6 +63,8 @@ type Event struct {
 	Err   error         // Closed: why, nil for a clean end; Sent with NACK: the reason
 	Retry time.Duration // Closed: wait before the next attempt; negative: there is none
 	Text  string        // Note
+
+	Ignored bool // Note: a response came of a type, TypeURL, that was not asked for
 }
 
 // IsCDS tells whether a message event is about clusters.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/codes"
 
 	"github.com/edsctl/edsctl/pkg/eds"
 )
@@ -39,7 +41,7 @@ type poller struct {
 	names            []string
 	follow           bool
 	edsPath, cdsPath string // what ask is called with
-	ask              func(ctx context.Context, path string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error)
+	ask              func(ctx context.Context, path string, req *discoveryv3.DiscoveryRequest) (*response, error)
 	eds, cds         pollState
 	byName           map[string]*pollState // REST: Envoy polls for each cluster on its own
 	clusters         *warming
@@ -57,7 +59,7 @@ func newPoller(o Options, names []string, fn func(*Event) error) *poller {
 	if o.Transport == REST {
 		source = eds.FromREST
 	}
-	p.loader = newLoader(o, source, p.follow)
+	p.loader = newLoader(o, source, p.follow, "", "")
 	if p.follow {
 		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters)
 	}
@@ -72,7 +74,7 @@ func (p *poller) run(ctx context.Context) error {
 		switch cause, stop := splitStop(err); {
 		case stop:
 			return cause
-		case ctx.Err() != nil:
+		case isOver(ctx, err):
 			return ctx.Err()
 		case err == nil:
 			wait.reset()
@@ -89,6 +91,17 @@ func (p *poller) run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// isUnready tells whether no connection came up.
+func isUnready(err error) bool {
+	var failed *StreamError
+	return errors.As(err, &failed) && failed.Code == codes.DeadlineExceeded && strings.HasSuffix(failed.Text, inSilence)
+}
+
+// isOver tells whether the context has ended and err, if any, tells no more than that.
+func isOver(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (err == nil || isStreamError(err) || errors.Is(err, ctx.Err()))
 }
 
 func isStreamError(err error) bool {
@@ -137,7 +150,7 @@ func (p *poller) exchange(ctx context.Context, path string, state *pollState, na
 	defer cancel()
 	resp, err := p.ask(callCtx, path, req)
 	if err != nil {
-		if ctx.Err() != nil {
+		if isOver(ctx, err) && (!isUnready(err) || !errors.Is(ctx.Err(), context.DeadlineExceeded)) {
 			return ctx.Err()
 		}
 		retry := time.Duration(-1)
@@ -152,7 +165,7 @@ func (p *poller) exchange(ctx context.Context, path string, state *pollState, na
 	if resp == nil {
 		return nil
 	}
-	return p.receive(fromSotW(resp), state, names, report)
+	return p.receive(resp, state, names, report)
 }
 
 // receive judges an answer as Envoy does: everything in it goes to the subscriber, asked for or not.

@@ -3,12 +3,15 @@ package xds
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -55,24 +58,50 @@ const headerBegin = `{"edsctl_recording":`
 type Recorder struct {
 	file *os.File
 	w    *bufio.Writer
+	stop func() bool // forgets the context
 }
 
-// NewRecorder opens a recording for appending, and begins a run.
-func NewRecorder(path string, h RecordHeader) (*Recorder, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// ErrNoRecording is for a file that holds something else: nothing is appended to it.
+var ErrNoRecording = errors.New("is no recording of edsctl")
+
+// NewRecorder opens a recording for appending, and begins a run. The end of the context ends the wait for who reads a pipe.
+func NewRecorder(ctx context.Context, path string, h RecordHeader) (*Recorder, error) {
+	if holdsOther(path) {
+		return nil, fmt.Errorf("%s: the file is there and %w", path, ErrNoRecording)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, fmt.Errorf("open the recording %s: nobody reads the pipe", path)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open the recording: %w", err)
+		return nil, fmt.Errorf("open the recording %s: %w", path, bare(err))
 	}
 	r := &Recorder{file: f, w: bufio.NewWriter(f)}
+	r.stop = context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Now()) }) // a regular file needs no deadline, and has none
 	if endsWithin(path) {
 		_, _ = r.w.WriteString("\n") // an error comes back with the next line
 	}
 	h.Recording = recordingVersion
 	if err := r.line(h); err != nil {
-		_ = f.Close()
-		return nil, err
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// holdsOther tells whether there is a file that is neither empty nor a recording.
+func holdsOther(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false // who opens it to write says why
+	}
+	defer f.Close()
+	head := make([]byte, len(headerBegin))
+	n, _ := io.ReadFull(f, head)
+	return string(head[:n]) != headerBegin
 }
 
 // endsWithin tells whether the last line of a file was cut off.
@@ -140,7 +169,18 @@ func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
 	}
+	r.stop()
 	return r.file.Close()
+}
+
+// notBegun is the error for a file that is something else.
+func notBegun(line int) error {
+	return fmt.Errorf("line %d: this is no recording of edsctl: it does not begin with edsctl_recording", line)
+}
+
+// isBegun tells whether a line may be the header of a run that was cut off.
+func isBegun(line []byte) bool {
+	return bytes.HasPrefix(line, []byte(headerBegin)) || strings.HasPrefix(headerBegin, string(bytes.TrimSpace(line)))
 }
 
 // ReadRecording calls fn with every event of a recording, as Watch did when it was made: resources are decoded, and what
@@ -148,6 +188,9 @@ func (r *Recorder) Close() error {
 // that was cut off is left out.
 func ReadRecording(in io.Reader, header func(RecordHeader) error, fn func(*Event) error) error {
 	r := bufio.NewReaderSize(in, 1<<20)
+	if first, err := r.Peek(1); err == nil && !bytes.Contains([]byte("{\n"), first) {
+		return notBegun(1) // its line is not read: it may have no end
+	}
 	var run *replayed
 	var cut error // the line before was no JSON, which only the last of a run may be
 	for n := 1; ; n++ {
@@ -155,6 +198,9 @@ func ReadRecording(in io.Reader, header func(RecordHeader) error, fn func(*Event
 		atEnd := errors.Is(err, io.EOF)
 		if err != nil && !atEnd {
 			return fmt.Errorf("read the recording: %w", err)
+		}
+		if atEnd && run == nil && !isBegun(line) {
+			return notBegun(n)
 		}
 		if atEnd {
 			return cut // of the last line itself nothing is said: complete lines end in a newline
@@ -166,6 +212,9 @@ func ReadRecording(in io.Reader, header func(RecordHeader) error, fn func(*Event
 		if err := json.Unmarshal(line, &h); err != nil {
 			at := max(0, bytes.LastIndex(line, []byte(headerBegin))) // files may have been joined behind a line that was cut off
 			if json.Unmarshal(line[at:], &h) != nil {
+				if run == nil && !isBegun(line) {
+					return notBegun(n)
+				}
 				if cut == nil {
 					cut = fmt.Errorf("line %d of the recording is no JSON object: %w", n, err)
 				}
@@ -184,7 +233,7 @@ func ReadRecording(in io.Reader, header func(RecordHeader) error, fn func(*Event
 			run = newReplayed(h)
 			err = header(h)
 		case run == nil:
-			return fmt.Errorf("line %d: this is no recording of edsctl: it does not begin with edsctl_recording", n)
+			return notBegun(n)
 		default:
 			var ev *Event
 			if ev, err = run.event(line); err != nil {

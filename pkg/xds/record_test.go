@@ -37,7 +37,7 @@ func TestRecording(t *testing.T) {
 		o := testOptions(addr)
 		o.Transport, o.Service = transport, ServiceADS
 		o.Dial.Headers = []Header{{"x-token", "s3cret"}}
-		r, err := NewRecorder(file, RecordHeader{Time: time.Unix(1, 0).UTC(), Server: addr, Transport: transport, Service: o.Service, Resource: V3, NodeID: "n1"})
+		r, err := NewRecorder(t.Context(), file, RecordHeader{Time: time.Unix(1, 0).UTC(), Server: addr, Transport: transport, Service: o.Service, Resource: V3, NodeID: "n1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestRecording(t *testing.T) {
 	if err := os.WriteFile(path, []byte(cut), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again, err := NewRecorder(path, RecordHeader{Server: "again"})
+	again, err := NewRecorder(t.Context(), path, RecordHeader{Server: "again"})
 	if err == nil {
 		err = errors.Join(again.Record(&Event{Kind: Note, Text: "x"}), again.Close())
 	}
@@ -110,7 +110,7 @@ func TestReadRecordingErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{}\n":   "line 1: this is no recording of edsctl",
-		"a: b\n": "line 1 of the recording is no JSON object",
+		"a: b\n": "line 1: this is no recording of edsctl", "\x00\x01": "line 1: this is no recording of edsctl",
 		`{"edsctl_recording":"1"}` + "\nx\n" + `{"event":"note"}` + "\n":                "line 2 of the recording is no JSON object",
 		`{"edsctl_recording":"9"}` + "\n":                                               `format version "9", only "1" is known`,
 		`{"edsctl_recording":"1"}` + "\n" + `{"event":"response","message":"?"}` + "\n": "line 2 of the recording: message",

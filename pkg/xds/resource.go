@@ -27,6 +27,7 @@ type response struct {
 	items        []Resource
 	removed      []string
 	errors       []NamedError
+	loaded       map[int]*eds.Resource // of text: its assignments as they were read, by index
 }
 
 func fromSotW(m *discoveryv3.DiscoveryResponse) *response {
@@ -138,6 +139,9 @@ func (r *response) decode(loader *eds.Loader) {
 		v, known := eds.VersionOfURL(item.Any.GetTypeUrl())
 		var res *eds.Resource
 		switch {
+		case r.loaded[i] != nil:
+			res = r.loaded[i]
+			known = known || !res.Absent
 		case item.Err != nil: // the wrapper around it is none
 			res = loader.Wire(noMessage, eds.V3, shape, around)
 		case known:

@@ -56,7 +56,7 @@ func TestRESTTranscripts(t *testing.T) {
 					if len(body) == 0 || string(body) == "null" {
 						body = []byte(e.Text)
 					}
-					resp, err := parseREST("", body)
+					resp, err := parseREST("", body, nil)
 					if err != nil {
 						continue
 					}
@@ -64,7 +64,7 @@ func TestRESTTranscripts(t *testing.T) {
 					if state.typeURL == ClusterURL(V3) {
 						state = &p.cds
 					}
-					_ = p.receive(fromSotW(resp), state, []string{"a"}, func(ev *Event) error {
+					_ = p.receive(resp.response(), state, []string{"a"}, func(ev *Event) error {
 						if strings.Contains(string(body), `"load_balancing_weight":0`) {
 							return errors.New("the validator's part")
 						}
@@ -106,13 +106,13 @@ func TestParseRESTAsEnvoy(t *testing.T) {
 	t.Parallel()
 	const lower = `{"version_info":"5","resources":[{"@type":"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment","clusterName":"a",` +
 		`"endpoints":[{"lbEndpoints":[{"endpoint":{"address":{"socketAddress":{"address":"127.0.0.1","portValue":80}}},"healthStatus":"draining"}]}]}]}`
-	resp, err := parseREST("", []byte(lower))
+	resp, err := parseREST("", []byte(lower), newLoader(Options{}, eds.FromREST, false, eds.JSON, eds.ShapeResponse))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := fromSotW(resp)
+	r := resp.response()
 	r.typeURL = AssignmentURL(V3)
-	r.decode(newLoader(Options{}, eds.FromREST, false))
+	r.decode(newLoader(Options{}, eds.FromREST, false, "", ""))
 	if got := r.items[0].Assignment.Assignment.GetEndpoints()[0].GetLbEndpoints()[0].GetHealthStatus(); got != corev3.HealthStatus_DRAINING || resp.GetVersionInfo() != "5" {
 		t.Errorf("read health %v and version %q", got, resp.GetVersionInfo())
 	}

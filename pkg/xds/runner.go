@@ -77,7 +77,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return ctx.Err()
+			return r.over(ctx)
 		case <-timer.C:
 			err = r.tick(ctx)
 		case in := <-r.inbox:
@@ -88,6 +88,23 @@ func (r *runner) run(ctx context.Context) (err error) {
 			return r.end(err)
 		}
 	}
+}
+
+// over is the end by the context. At a deadline it is said how far the connection had come, when it was never there.
+func (r *runner) over(ctx context.Context) error {
+	if r.conn == nil || r.heard || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	for _, l := range r.uniqueLinks() {
+		failed := r.o.Dial.progress.unready(l.method)
+		if failed == nil {
+			continue
+		}
+		if err := r.fn(&Event{Kind: Closed, Time: r.o.Now(), Stream: l.id, Method: l.method, Err: failed, Retry: -1}); err != nil {
+			return endOf(err)
+		}
+	}
+	return ctx.Err()
 }
 
 // closeGrace bounds the wait for a server to end its side of a stream, so that what was queued has left by then.
@@ -164,7 +181,7 @@ func (r *runner) reopen(ctx context.Context) error {
 			continue
 		}
 		if r.conn == nil {
-			conn, err := r.o.Dial.connect()
+			conn, err := r.o.Dial.connect(ctx)
 			if err != nil {
 				return err
 			}
@@ -253,7 +270,7 @@ func (r *runner) handle(ctx context.Context, in incoming) error {
 	stop, ok := r.session.receive(in.resp, now, ev, r.fn)
 	if !ok {
 		text := fmt.Sprintf("ignored a response of type %q: it was not asked for, so it is not answered", strings.TrimPrefix(in.resp.typeURL, typePrefix))
-		return r.fn(&Event{Kind: Note, Time: now, Stream: in.link.id, Text: text})
+		return r.fn(&Event{Kind: Note, Time: now, Stream: in.link.id, Text: text, Ignored: true, TypeURL: in.resp.typeURL})
 	}
 	if err := r.sendAll(ctx); err != nil {
 		return err

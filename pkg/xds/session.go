@@ -58,7 +58,7 @@ func newSession(o Options, names []string, ads bool) *session {
 	if s.delta {
 		source = eds.FromDelta
 	}
-	s.loader = newLoader(o, source, s.follow)
+	s.loader = newLoader(o, source, s.follow, "", "")
 	s.eds = s.subscription(s.edsURL, false)
 	if s.follow {
 		s.cds = s.subscription(s.cdsURL, true)
@@ -292,11 +292,11 @@ func (s *session) fill(r *response, ev *Event, asked func(string) bool, sub subs
 // isHeartbeat tells whether a body-less resource was recognised as one.
 func (s *session) isHeartbeat(item *Resource) bool { return item.Heartbeat }
 
-// newLoader returns a decoder for the assignments that a server sends.
-func newLoader(o Options, source eds.Source, follow bool) *eds.Loader {
+// newLoader returns a decoder for the assignments that a server sends; format and shape are those of text.
+func newLoader(o Options, source eds.Source, follow bool, format eds.Format, shape eds.Shape) *eds.Loader {
 	origin := eds.OriginBootstrap
 	if follow {
 		origin = eds.OriginCDS
 	}
-	return eds.NewLoader(eds.Options{Source: source, Origin: origin, EnvoyVersion: o.EnvoyVersion})
+	return eds.NewLoader(eds.Options{Format: format, Shape: shape, Source: source, Origin: origin, EnvoyVersion: o.EnvoyVersion})
 }

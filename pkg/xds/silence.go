@@ -107,6 +107,8 @@ func (t *Tracker) came(what string) string {
 		n = t.CDSResponses
 	}
 	switch {
+	case t.OnlyIgnored():
+		return fmt.Sprintf("%s of type %q, which was not asked for", responses(t.Ignored), strings.TrimPrefix(t.IgnoredType, typePrefix))
 	case t.Responses == 0:
 		return "nothing"
 	case n == 0:
@@ -120,6 +122,26 @@ func (t *Tracker) came(what string) string {
 	}
 	return text
 }
+
+// OnlyIgnored tells whether responses came, and all of them of a type that was not asked for.
+func (t *Tracker) OnlyIgnored() bool { return t.Responses == 0 && t.Ignored > 0 }
+
+// wrongType is the cause when the server answers with another type than want.
+func (t *Tracker) wrongType(want string) (string, []Attempt) {
+	if t.IgnoredType == "" {
+		return fmt.Sprintf("the response has no type_url, where %q is needed: a client ignores it", strings.TrimPrefix(want, typePrefix)), nil
+	}
+	var try []Attempt
+	for _, v := range ResourceVersions {
+		if AssignmentURL(v) == t.IgnoredType {
+			try = append(try, Attempt{"resource-version", string(v)})
+		}
+	}
+	return fmt.Sprintf("the server answers with another type than %q: a client ignores that", strings.TrimPrefix(want, typePrefix)), try
+}
+
+// noReply is the cause when a request was taken and not answered.
+const noReply = "the server took the request, and did not answer it in time"
 
 func responses(n int) string {
 	if n == 1 {
@@ -144,8 +166,12 @@ func quoted(names []string) string {
 // noClusters is the cause of silence after asking for all clusters.
 func (t *Tracker) noClusters(o Options, kind Server) (string, []Attempt) {
 	switch {
+	case t.OnlyIgnored():
+		return t.wrongType(ClusterURL(o.ResourceVersion))
 	case kind == Istiod:
 		return istiodCause(o.Node.GetId())
+	case t.Responses == 0 && (o.Transport == REST || o.Transport == Unary):
+		return noReply, []Attempt{longer}
 	case t.Responses == 0:
 		return unknownNode(o.Node.GetId()), []Attempt{otherNode}
 	}
@@ -163,8 +189,12 @@ func unknownNode(id string) string {
 func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []Attempt) {
 	ads := len(t.Methods) > 0 && strings.Contains(t.Methods[len(t.Methods)-1], "Aggregated")
 	switch {
+	case t.OnlyIgnored():
+		return t.wrongType(AssignmentURL(o.ResourceVersion))
 	case kind == Istiod && t.Responses == 0:
 		return istiodCause(o.Node.GetId())
+	case t.Responses == 0 && (o.Transport == REST || o.Transport == Unary):
+		return noReply, []Attempt{longer}
 	case t.Responses == 0 && t.fixed != nil && o.Transport == SotW && ads:
 		return "go-control-plane in ADS mode answers only when every assignment that it has is asked for; or it has nothing for node id " + fmt.Sprintf("%q", o.Node.GetId()),
 			[]Attempt{withoutNames, byDelta, otherNode}
@@ -208,9 +238,14 @@ func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
 		}
 		return false
 	}
+	// The second is how gRPC ends an attempt that takes too long.
+	silent := has(inSilence, "use of closed network connection", "context deadline exceeded", "i/o timeout", "TLS handshake timeout")
+	closed := has(inPreface, "connection reset", "broken pipe") || o.Transport == REST && text == "EOF"
 	switch {
 	case has("looked like an HTTP/1.1 header", "malformed HTTP response", "unexpected HTTP status code", "frame too large") && err.HTTP == 0 && o.Transport != REST:
 		return "the server speaks HTTP/1, not gRPC", []string{"ask it with --transport rest, or name the gRPC port"}
+	case has(`malformed HTTP response "\x15\x03`, "Client sent an HTTP request to an HTTPS server"): // an alert of TLS, or Go's words for it
+		return "the server wants TLS", []string{withTLS(o)}
 	case o.Transport == REST && err.HTTP == 0 && has("malformed HTTP response", "readLoopPeekFailLocked", "server closed idle connection"):
 		// The greeting of HTTP/2 comes unasked: net/http meets it before or after it has sent its request.
 		return "the server does not speak HTTP/1: it may be a gRPC port", []string{"leave out --transport rest"}
@@ -222,12 +257,22 @@ func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
 		return "the server's certificate is for another name", []string{"give the name with --servername"}
 	case has("signed by unknown authority"):
 		return "the server's certificate is signed by an unknown authority", []string{"give the authority's certificate with --cacert"}
-	case has("certificate required", "bad certificate", "unknown certificate authority"):
-		return "the server wants a client certificate that it knows", []string{"give it with --cert and --key"}
-	case has("error reading server preface", "connection reset", "broken pipe") && o.Dial.Plaintext:
-		return "the server closed the connection at once: it may want TLS", []string{"leave out --plaintext"}
-	case has("error reading server preface", "connection reset", "broken pipe"):
-		return "the server closed the connection at once: it may want a client certificate", []string{"give it with --cert and --key"}
+	case has("certificate required", "bad certificate", "unknown certificate authority", "unknown certificate"):
+		return wantsCertificate("the server wants a client certificate that it knows", o)
+	case silent && has(inHandshake, "TLS handshake timeout"):
+		return "the server takes connections, but says nothing to the handshake of TLS", []string{"if it has no TLS, add --plaintext"}
+	case silent && has(inPreface) && o.Dial.Plaintext:
+		return "the server takes connections, but says nothing in HTTP/2", []string{"if it has TLS, leave out --plaintext"}
+	case silent && has(inPreface):
+		return "the server takes connections, but says nothing in HTTP/2: it may be no gRPC port", nil
+	case silent && has(inDial, "Error while dialing", "dial tcp"):
+		return "nothing answers at this address: it may be wrong, or a firewall in between", nil
+	case silent && err.Code == codes.DeadlineExceeded:
+		return noReply, nil
+	case closed && o.Dial.Plaintext:
+		return "the server closed the connection at once: it may want TLS", []string{withTLS(o)}
+	case closed:
+		return wantsCertificate("the server closed the connection at once: it may want a client certificate", o)
 	case has("connection refused", "no such file or directory"):
 		return "nothing listens there", nil
 	case has("no such host", "produced zero addresses"):
@@ -249,6 +294,22 @@ func ExplainClose(err *StreamError, o Options) (cause string, hints []string) {
 		return "the server closed the stream before everything was answered", nil
 	}
 	return "", nil
+}
+
+// wantsCertificate is the cause when a server wants a client certificate, or another one than it was given.
+func wantsCertificate(cause string, o Options) (string, []string) {
+	if o.Dial.Cert != "" {
+		return "the server does not accept the client certificate: it may be of another authority than the server trusts", nil
+	}
+	return cause, []string{"give it with --cert and --key"}
+}
+
+// withTLS is the hint to use it.
+func withTLS(o Options) string {
+	if o.Transport == REST {
+		return "leave out --plaintext, and write https:// instead of http://"
+	}
+	return "leave out --plaintext"
 }
 
 // otherService proposes what a server that lacks a service may have instead.

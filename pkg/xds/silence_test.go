@@ -122,3 +122,27 @@ func TestServiceChange(t *testing.T) {
 		t.Errorf("asked for EDS alone: %v, want Unimplemented", err)
 	}
 }
+
+// TestWrongType asks servers that answer with another type than was asked for: the explanation speaks of that, not of silence.
+func TestWrongType(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ typeURL, came, cause, try string }{
+		{"type.googleapis.com/foo.Bar", `1 response of type "foo.Bar", which was not asked for`, `the server answers with another type than "envoy.config.endpoint.v3.ClusterLoadAssignment"`, "[]"},
+		{AssignmentURL(V2), `1 response of type "envoy.api.v2.ClusterLoadAssignment"`, "the server answers with another type", "[--resource-version v2]"},
+		{"", `1 response of type ""`, "the response has no type_url", "[]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.typeURL, func(t *testing.T) {
+			t.Parallel()
+			o := testOptions(serveScript(t, answer(&discoveryv3.DiscoveryResponse{VersionInfo: "1", Nonce: "1", TypeUrl: tt.typeURL})))
+			o.Service = ServiceEDS
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			tr, _ := Fetch(ctx, o, []string{"a"}, func(*Event) error { return nil })
+			got := tr.Explain(o, "")
+			if len(got) != 1 || !strings.Contains(got[0].Came, tt.came) || !strings.Contains(got[0].Cause, tt.cause) || fmt.Sprint(got[0].Try) != tt.try {
+				t.Errorf("explained as %+v, want %+v", got, tt)
+			}
+		})
+	}
+}

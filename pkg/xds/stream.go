@@ -7,6 +7,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -46,11 +47,12 @@ func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delt
 		detach()
 		cancel()
 	}
-	withHeaders, headerErr := d.withHeaders(ctx)
+	md, headerErr := d.headers(parent)
 	if headerErr != nil && l.id == firstStream {
 		l.cancel()
 		return headerErr
 	}
+	at := d.progress // the next connection has another
 	l.outbox = make(chan proto.Message, outboxSize)
 	l.done = make(chan struct{})
 	go func() {
@@ -68,11 +70,12 @@ func openLink(ctx context.Context, conn *grpc.ClientConn, d *Dial, l *link, delt
 			deliver(incoming{link: l, err: headerErr})
 			return
 		}
-		stream, err := conn.NewStream(withHeaders, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, l.method)
+		stream, err := conn.NewStream(metadata.NewOutgoingContext(ctx, md), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, l.method)
 		if err != nil {
 			deliver(incoming{link: l, err: err})
 			return
 		}
+		at.reach(ready)
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)

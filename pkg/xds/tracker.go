@@ -25,7 +25,9 @@ type Tracker struct {
 	NodeVersion  string   // the newest version_info of an EDS response
 	Notes        []string
 	LastClose    error
-	Numbered     bool // every nonce was the number of the response on its stream, as go-control-plane counts
+	Ignored      int    // responses of a type that was not asked for
+	IgnoredType  string // of the last of them
+	Numbered     bool   // every nonce was the number of the response on its stream, as go-control-plane counts
 	Nonces       int
 	EmptyEDS     bool // the last EDS response had no resources
 
@@ -62,6 +64,10 @@ func (t *Tracker) Add(ev *Event) {
 		t.requestedEDS = t.requestedEDS || !ev.IsCDS()
 	case Note:
 		t.Notes = append(t.Notes, ev.Text)
+		if ev.Ignored {
+			t.Ignored++
+			t.IgnoredType = ev.TypeURL
+		}
 	case Closed:
 		t.LastClose = ev.Err
 	case Received:

@@ -6,13 +6,14 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 )
 
 // watchUnary polls with FetchEndpoints and FetchClusters over gRPC. Servers built on go-control-plane answer them; when
 // the version is still the newest they say so with an error.
 func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) error) error {
-	conn, err := o.Dial.connect()
+	conn, err := o.Dial.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -20,7 +21,7 @@ func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) 
 	n := namesOf(o.TransportVersion)
 	p := newPoller(o, names, fn)
 	p.edsPath, p.cdsPath = "/"+n.edsService+"/FetchEndpoints", "/"+n.cdsService+"/FetchClusters"
-	p.ask = func(ctx context.Context, method string, req *discoveryv3.DiscoveryRequest) (*discoveryv3.DiscoveryResponse, error) {
+	p.ask = func(ctx context.Context, method string, req *discoveryv3.DiscoveryRequest) (*response, error) {
 		ctx, err := o.Dial.withHeaders(ctx)
 		if err != nil {
 			return nil, err
@@ -29,10 +30,12 @@ func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) 
 		err = conn.Invoke(ctx, method, req, resp)
 		if st := status.Convert(err); st.Code() == codes.Unknown && strings.Contains(st.Message(), "version up to date") {
 			return nil, nil
+		} else if err != nil && st.Code() == codes.DeadlineExceeded && conn.GetState() != connectivity.Ready {
+			return nil, o.Dial.progress.unready(method)
 		} else if err != nil {
 			return nil, streamError(method, err)
 		}
-		return resp, nil
+		return fromSotW(resp), nil
 	}
 	return p.run(ctx)
 }

@@ -170,14 +170,14 @@ func TestBearerToken(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
 	d := Dial{TokenFile: file, Headers: []Header{{"x-a", "1"}}}
-	if _, err := d.headers(); err == nil || !errors.Is(err, os.ErrNotExist) {
+	if _, err := d.headers(t.Context()); err == nil || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v without the file", err)
 	}
 	for _, token := range []string{"one", "two\n"} {
 		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		md, err := d.headers()
+		md, err := d.headers(t.Context())
 		if err != nil || md.Get("authorization")[0] != "Bearer "+strings.TrimSpace(token) || md.Get("x-a")[0] != "1" {
 			t.Errorf("headers %v, %v", md, err)
 		}

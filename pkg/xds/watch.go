@@ -15,6 +15,11 @@ import (
 // errors when it could not begin.
 func Watch(ctx context.Context, opts Options, names []string, fn func(*Event) error) error {
 	o := opts.withDefaults()
+	o.Dial.secrets = newSecrets(&o.Dial)
+	return o.Dial.secrets.hideError(watch(ctx, o, names, o.Dial.secrets.hiding(fn)))
+}
+
+func watch(ctx context.Context, o Options, names []string, fn func(*Event) error) error {
 	names, skipped := followable(names)
 	for _, text := range skipped {
 		if err := fn(&Event{Kind: Note, Time: o.Now(), Text: text}); err != nil {

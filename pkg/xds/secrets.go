@@ -1,0 +1,222 @@
+package xds
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/edsctl/edsctl/pkg/eds"
+)
+
+// secrets are the values by which a client shows who it is: those of headers, and tokens. A server, or a proxy before it,
+// may repeat them in what it says, and they are hidden there. nil hides nothing.
+type secrets struct {
+	mu     sync.Mutex
+	values []string // the longest first, since one may be a part of another
+}
+
+// hidden stands for a secret.
+const hidden = "***"
+
+// A shorter value is no secret, and to hide it would make texts unreadable; one below anywhere is hidden where it is a word.
+const (
+	shortestSecret = 4
+	anywhere       = 6
+)
+
+// newSecrets knows what a Dial holds; a token becomes known when it is read.
+func newSecrets(d *Dial) *secrets {
+	s := &secrets{}
+	for _, h := range d.Headers {
+		s.addHeader(h)
+	}
+	s.add(d.Secrets...)
+	return s
+}
+
+// addHeader takes the value of a header, and what stands in it: the part behind a scheme, user and password of Basic, the
+// values of cookies.
+func (s *secrets) addHeader(h Header) {
+	s.add(h.Value)
+	if strings.HasSuffix(h.Name, "-bin") { // travels in this form
+		s.add(base64.StdEncoding.EncodeToString([]byte(h.Value)), base64.RawStdEncoding.EncodeToString([]byte(h.Value)))
+	}
+	if h.Name == "cookie" {
+		for pair := range strings.SplitSeq(h.Value, ";") {
+			_, value, _ := strings.Cut(pair, "=")
+			s.add(value)
+		}
+		return
+	}
+	scheme, rest, _ := strings.Cut(h.Value, " ")
+	s.add(rest)
+	if user, err := base64.StdEncoding.DecodeString(strings.TrimSpace(rest)); err == nil && strings.EqualFold(scheme, "basic") {
+		_, password, _ := strings.Cut(string(user), ":")
+		s.add(string(user), password)
+	}
+}
+
+// add takes values, also in the forms in which texts quote them.
+func (s *secrets) add(values ...string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range values {
+		v = strings.TrimSpace(v)
+		quoted := strconv.Quote(v)
+		for _, form := range []string{v, quoted[1 : len(quoted)-1], url.QueryEscape(v), url.PathEscape(v)} {
+			if len(v) >= shortestSecret && !slices.Contains(s.values, form) {
+				s.values = append(s.values, form)
+			}
+		}
+	}
+	slices.SortFunc(s.values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+}
+
+// hide replaces every secret in a text.
+func (s *secrets) hide(text string) string {
+	if s == nil {
+		return text
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.values {
+		switch {
+		case !strings.Contains(text, v):
+		case len(v) >= anywhere:
+			text = strings.ReplaceAll(text, v, hidden)
+		default:
+			text = regexp.MustCompile(`(^|[^\pL\pN_])`+regexp.QuoteMeta(v)+`\b`).ReplaceAllString(text, "${1}"+hidden)
+		}
+	}
+	return text
+}
+
+// hideError hides in the text of a failed stream.
+func (s *secrets) hideError(err error) error {
+	var failed *StreamError
+	if errors.As(err, &failed) {
+		failed.Text = s.hide(failed.Text)
+		return err
+	}
+	if err != nil && s.hide(err.Error()) != err.Error() {
+		return errors.New(s.hide(err.Error()))
+	}
+	return err
+}
+
+// hiding hides in all that fn gets to see.
+func (s *secrets) hiding(fn func(*Event) error) func(*Event) error {
+	return func(ev *Event) error {
+		s.hideEvent(ev)
+		return fn(ev)
+	}
+}
+
+// hideEvent hides in what a server says beside names and resources, which stay as they came.
+func (s *secrets) hideEvent(ev *Event) {
+	ev.Err, ev.Refused = s.hideError(ev.Err), s.hideError(ev.Refused)
+	for _, text := range []*string{&ev.Text, &ev.Version, &ev.Nonce, &ev.ControlPlane} {
+		*text = s.hide(*text)
+	}
+	ev.Errors = slices.Clone(ev.Errors) // the session has them too
+	for i := range ev.Errors {
+		ev.Errors[i].Message = s.hide(ev.Errors[i].Message)
+	}
+	ev.Message, ev.Request = s.hideMessage(ev.Message), s.hideMessage(ev.Request)
+	for i := range ev.Resources {
+		version := s.hide(ev.Resources[i].Version)
+		if version == ev.Resources[i].Version {
+			continue
+		}
+		ev.Resources = slices.Clone(ev.Resources)
+		ev.Resources[i].Version = version
+	}
+}
+
+// hideMessage returns a copy where there is something to hide.
+func (s *secrets) hideMessage(m proto.Message) proto.Message {
+	telling := func(text *string) bool { return s.hide(*text) != *text }
+	details := func(st *status.Status) bool {
+		for _, d := range st.GetDetails() {
+			if text := string(d.GetValue()); s.hide(text) != text {
+				return true
+			}
+		}
+		return false
+	}
+	texts, states := textsOf(m)
+	if !slices.ContainsFunc(texts, telling) && !slices.ContainsFunc(states, details) {
+		return m
+	}
+	m = proto.Clone(m)
+	texts, states = textsOf(m)
+	for _, text := range texts {
+		*text = s.hide(*text)
+	}
+	for _, st := range states {
+		if details(st) {
+			st.Details = nil
+		}
+	}
+	return m
+}
+
+// textsOf are the texts of a message that are neither names nor in a resource, and the states in which errors come.
+func textsOf(m proto.Message) (texts []*string, states []*status.Status) {
+	var errs []*discoveryv3.ResourceError
+	switch m := m.(type) {
+	case *discoveryv3.DiscoveryRequest:
+		texts, states = []*string{&m.VersionInfo, &m.ResponseNonce}, []*status.Status{m.GetErrorDetail()}
+	case *discoveryv3.DeltaDiscoveryRequest:
+		texts, states = []*string{&m.ResponseNonce}, []*status.Status{m.GetErrorDetail()}
+	case *discoveryv3.DiscoveryResponse:
+		texts, errs = []*string{&m.VersionInfo, &m.Nonce}, m.GetResourceErrors()
+		if m.GetControlPlane() != nil {
+			texts = append(texts, &m.ControlPlane.Identifier)
+		}
+	case *discoveryv3.DeltaDiscoveryResponse:
+		texts, errs = []*string{&m.SystemVersionInfo, &m.Nonce}, m.GetResourceErrors()
+		if m.GetControlPlane() != nil {
+			texts = append(texts, &m.ControlPlane.Identifier)
+		}
+		for _, r := range m.GetResources() {
+			texts = append(texts, &r.Version)
+		}
+	}
+	for _, e := range errs {
+		states = append(states, e.GetErrorDetail())
+	}
+	states = slices.DeleteFunc(states, func(st *status.Status) bool { return st == nil })
+	for _, st := range states {
+		texts = append(texts, &st.Message)
+	}
+	return texts, states
+}
+
+// parseBody is parseREST, with an error that quotes no secret: what it quotes may be cut off in the midst of one.
+func (s *secrets) parseBody(url string, data []byte, loader *eds.Loader) (*body, error) {
+	out, err := parseREST(url, data, loader)
+	if err == nil {
+		return out, nil
+	}
+	if safe := []byte(s.hide(string(data))); !bytes.Equal(safe, data) {
+		if _, again := parseREST(url, safe, loader); again != nil {
+			err = again
+		}
+	}
+	return nil, s.hideError(err)
+}
