@@ -129,7 +129,7 @@ func (s *style) flowStyleOf(n document.Node) (flowStyle, bool) {
 	f := s.flow
 	start, _ := n.Offsets()
 	first := n.First()
-	if !first.IsValid() {
+	if !first.IsValid() || s.isBarePair(n) {
 		return f, false
 	}
 	from, _ := first.FullOffsets()

@@ -143,6 +143,47 @@ func TestEditBlock(t *testing.T) {
 	}
 }
 
+// barePairs are lists in flow style that hold mappings without braces, which are one entry each.
+func barePairs() []string {
+	const endpoint = "endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}"
+	return []string{
+		"cluster_name: a\nendpoints: [lb_endpoints: [" + endpoint + "]]\n",
+		"cluster_name: a\nendpoints: [ lb_endpoints: [{" + endpoint + "}] ]\npolicy: {drop_overloads: [category: lb]}\n",
+		"cluster_name: a\nendpoints:\n- lb_endpoints: [ # above\n    " + endpoint + " # one\n    ]\n",
+		"{cluster_name: a, endpoints: [? lb_endpoints : [" + endpoint + ", load_balancing_weight: 3]]}\n",
+	}
+}
+
+// TestEditBarePair makes every edit in lists of mappings without braces, which get some when they need them.
+func TestEditBarePair(t *testing.T) {
+	t.Parallel()
+	const src = "cluster_name: a\nendpoints: [lb_endpoints: [endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}]]\n"
+	drained, err := editText("a.yaml", src, Drain(mustSelect(t, "all")))
+	want := "- endpoints: [lb_endpoints: [endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}]]\n" +
+		"+ endpoints: [lb_endpoints: [{endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, health_status: DRAINING}]]\n"
+	if diff := cmp.Diff(want, lineDiff(src, drained)); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for _, text := range barePairs() {
+		load := loadText("a.yaml")
+		file := load([]byte(text))
+		for _, x := range exchanges(t, file.Resources[0]) {
+			edited, err := Edit([]byte(text), file, load, editable, x.there)
+			if err == nil && x.back.Steps != nil {
+				_, err = Edit(edited.Data, edited.File, load, editable, x.back)
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", x.name, err, text)
+			}
+		}
+		for _, verb := range []Verb{SetWeight(mustSelect(t, "all"), uint32p(5), true), SetDrop(dropOf(t, "lb=5")), SetWeight(mustSelect(t, "all"), nil, false)} {
+			if _, err := editText("a.yaml", text, verb); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		}
+	}
+}
+
 // TestRenameWrapped renames a resource together with its wrapper.
 func TestRenameWrapped(t *testing.T) {
 	t.Parallel()

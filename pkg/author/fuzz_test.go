@@ -22,6 +22,9 @@ func FuzzFormat(f *testing.F) {
 	} {
 		f.Add([]byte(t))
 	}
+	for _, t := range barePairs() {
+		f.Add([]byte(t))
+	}
 	draining := corev3.HealthStatus_DRAINING
 	f.Fuzz(func(t *testing.T, src []byte) {
 		load := loadText("a.yaml")
@@ -35,7 +38,7 @@ func FuzzFormat(f *testing.F) {
 		if again := Fix(fixed.Data, fixed.File, load, func(diag.Problem) bool { return true }); len(again.Fixes) > 0 && len(fixed.Fixes) < maxRounds {
 			t.Errorf("fix again: %v\n%q", again.Fixes, fixed.Data)
 		}
-		for _, verb := range []Verb{SetHealth(mustSelect(t, "all"), &draining), Remove(mustSelect(t, "all"), true), Rename("x y"), SetWeight(mustSelect(t, "all"), nil, true)} {
+		for _, verb := range []Verb{SetHealth(mustSelect(t, "all"), &draining), Remove(mustSelect(t, "all"), true), Rename("x y"), SetWeight(mustSelect(t, "all"), nil, true), SetWeight(mustSelect(t, "all"), uint32p(5), true)} {
 			_, _ = Edit(src, load(src), load, editable, verb) // that it is exact or refused is checked inside
 		}
 	})
