@@ -107,7 +107,7 @@ func runConvert(cmd *cobra.Command, env *Env, o *convertOptions, args []string) 
 	}
 	c := author.Conversion{Format: o.formatOf(in[0].File.Format), Shape: eds.Shape(o.shape), Version: eds.APIVersion(o.version)}
 	if o.split != "" {
-		return o.splitInto(env, c, in)
+		return o.splitInto(cmd.Context(), env, c, in)
 	}
 	out, err := c.Convert(in)
 	if err != nil {
@@ -116,7 +116,7 @@ func runConvert(cmd *cobra.Command, env *Env, o *convertOptions, args []string) 
 	if err := o.report(env, out); err != nil {
 		return err
 	}
-	return writeWhole(env, o.file, out.Data)
+	return writeWhole(cmd.Context(), env, o.file, out.Data)
 }
 
 // readConversion reads the files of the arguments.
@@ -216,7 +216,7 @@ func printLosses(env *Env, losses []author.Loss, drop bool) (refused bool) {
 }
 
 // splitInto writes one file for each assignment. Nothing is written unless all of it can be.
-func (o *convertOptions) splitInto(env *Env, c author.Conversion, in []author.ConversionInput) error {
+func (o *convertOptions) splitInto(ctx context.Context, env *Env, c author.Conversion, in []author.ConversionInput) error {
 	parts, err := c.Split(in)
 	if err != nil {
 		return conversionError(err)
@@ -232,7 +232,7 @@ func (o *convertOptions) splitInto(env *Env, c author.Conversion, in []author.Co
 	}
 	names := author.FileNames(parts, c.Format)
 	for i := range parts {
-		if err := writeWhole(env, filepath.Join(o.split, names[i]), parts[i].Data); err != nil {
+		if err := writeWhole(ctx, env, filepath.Join(o.split, names[i]), parts[i].Data); err != nil {
 			return err
 		}
 	}

@@ -109,7 +109,7 @@ func runCreate(cmd *cobra.Command, env *Env, o *createOptions, args []string) er
 	if err != nil {
 		return usageError(fmt.Errorf("create: %w", err))
 	}
-	return writeWhole(env, o.file, data)
+	return writeWhole(cmd.Context(), env, o.file, data)
 }
 
 // gather collects the endpoints of all sources, in the order of the flags' kinds.

@@ -110,6 +110,7 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 	if len(args) == 1 {
 		return runEditor(cmd.Context(), env, o, t)
 	}
+	defer exitSoon(cmd.Context(), env)() // there is no editor to wait for
 	verb, err := parseVerb(o, args[1], args[2:])
 	if err != nil {
 		return usageError(fmt.Errorf("%s: %w", args[1], err))
@@ -122,11 +123,11 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
-	return t.finish(edited, o)
+	return t.finish(cmd.Context(), edited, o)
 }
 
 // finish checks, shows and writes what came of an edit.
-func (t *edited) finish(e *author.Edited, o *editOptions) error {
+func (t *edited) finish(ctx context.Context, e *author.Edited, o *editOptions) error {
 	if string(e.Data) == string(t.data) {
 		fmt.Fprintf(t.env.Stderr, "%s: nothing to change\n", t.name)
 		if t.isStdin() {
@@ -138,8 +139,14 @@ func (t *edited) finish(e *author.Edited, o *editOptions) error {
 	if err := t.accept(e.File, e.Data, o.allowInvalid); err != nil {
 		return err
 	}
-	t.describe(e.Changes)
-	return t.write(e.Data, o.dryRun)
+	if o.dryRun && ctx.Err() == nil {
+		t.describe(e.Changes)
+	}
+	err := t.write(ctx, e.Data, o.dryRun)
+	if err == nil && !o.dryRun { // it is done now
+		t.describe(e.Changes)
+	}
+	return err
 }
 
 // describedChanges is how many changes of an assignment are named one by one.
@@ -260,8 +267,10 @@ func (v *validation) open(ctx context.Context, file *input.File) (*edited, error
 func (t *edited) isStdin() bool { return t.name == input.Stdin }
 
 // write puts the new text into the file, or shows the difference.
-func (t *edited) write(data []byte, diff bool) error {
+func (t *edited) write(ctx context.Context, data []byte, diff bool) error {
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case diff:
 		_, err := io.WriteString(t.env.Stdout, author.UnifiedDiff(t.name, t.data, data))
 		return err
@@ -269,7 +278,7 @@ func (t *edited) write(data []byte, diff bool) error {
 		_, err := t.env.Stdout.Write(data)
 		return err
 	}
-	if err := author.WriteFile(t.name, t.data, data); err != nil {
+	if err := author.WriteFile(ctx, t.name, t.data, data); err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	return nil

@@ -67,7 +67,7 @@ func (t *edited) editLoop(ctx context.Context, env *Env, o *editOptions, copyPat
 		if remarks = t.remarks(text, o.allowInvalid); remarks != "" {
 			continue
 		}
-		if err := t.write(text, o.dryRun); err != nil {
+		if err := t.write(ctx, text, o.dryRun); err != nil {
 			return true, err
 		}
 		return false, nil

@@ -85,9 +85,14 @@ func (v *validation) format(ctx context.Context, o *formatOptions, file *input.F
 	if err != nil {
 		return false, err
 	}
+	return t.format(ctx, o)
+}
+
+// format writes, shows or compares the formatted text.
+func (t *edited) format(ctx context.Context, o *formatOptions) (changed bool, err error) {
 	if !slices.ContainsFunc(t.loaded.Resources, func(r *eds.Resource) bool { return !r.Absent }) {
 		for _, r := range t.loaded.Resources {
-			if file.Named {
+			if t.file.Named {
 				return false, absentError(r)
 			}
 		}
@@ -95,13 +100,15 @@ func (v *validation) format(ctx context.Context, o *formatOptions, file *input.F
 	}
 	data, err := author.Format(t.data, t.loaded, t.load)
 	if err != nil {
-		if !file.Named { // of a directory: a binary file is left alone
+		if !t.file.Named { // of a directory: a binary file is left alone
 			return false, nil //nolint:nilerr // see above
 		}
 		return false, fmt.Errorf("%s: %w", t.name, err)
 	}
 	changed = string(data) != string(t.data)
 	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
 	case !o.check && !o.diff && !o.write, o.write && t.isStdin():
 		_, err = t.env.Stdout.Write(data)
 	case !changed:
@@ -110,7 +117,7 @@ func (v *validation) format(ctx context.Context, o *formatOptions, file *input.F
 	case o.check:
 		_, err = fmt.Fprintln(t.env.Stdout, t.name)
 	default:
-		if err = t.write(data, false); err == nil {
+		if err = t.write(ctx, data, false); err == nil {
 			fmt.Fprintf(t.env.Stderr, "%s: formatted\n", t.name)
 		}
 	}

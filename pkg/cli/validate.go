@@ -115,7 +115,7 @@ func runValidate(cmd *cobra.Command, env *Env, o *validateOptions, args []string
 	if inputErr != nil { // a report that lacks a file must not look whole later
 		targets = slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.file != "" })
 	}
-	err = writeTargets(env, targets, result.Write, func(t target) render.Options {
+	err = writeTargets(ctx, env, targets, result.Write, func(t target) render.Options {
 		return render.Options{Color: t.file == "" && useColor(cmd, env, env.Stdout), Version: env.Version.Number}
 	})
 	if err != nil {
