@@ -13,6 +13,7 @@ import (
 	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/input"
+	"github.com/edsctl/edsctl/pkg/validate"
 )
 
 type editOptions struct {
@@ -230,6 +231,7 @@ type edited struct {
 	data   []byte
 	loaded *eds.File
 	load   author.Load
+	report *validate.Report // on the file as it was, once it was asked for
 }
 
 // openEdited reads a file that is to be edited.
