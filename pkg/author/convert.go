@@ -247,7 +247,7 @@ func (b *batch) add(r *eds.Resource, e *envelope, format eds.Format) error {
 	p := b.pruner(format)
 	if holdsClusters && r.Cluster != nil {
 		if b.target.Version != eds.V3 {
-			return fmt.Errorf("%s: a Cluster is not converted to %s: write the assignment alone", r.File, b.target.Version)
+			return &TargetError{fmt.Sprintf("%s: a Cluster is not converted to %s: write the assignment alone", r.File, b.target.Version)}
 		}
 		it.Cluster = b.cluster(r, format)
 	}

@@ -162,15 +162,22 @@ func withoutFollowed(all []*eds.Resource) []*eds.Resource {
 	return out
 }
 
-// conversionError turns what the user can put right by a flag into a usage error.
+// conversionError adds what the user can do. What the target cannot say ends with exit 1, as a loss does; what must be
+// said on the command line is a usage error.
 func conversionError(err error) error {
 	var shape *author.ShapeError
 	var several *author.SeveralError
+	var target *author.TargetError
+	toShape := "say what to write with --to-shape, such as --to-shape list for the assignments alone"
 	switch {
+	case errors.As(err, &shape) && shape.Shape == "":
+		return usageError(withHint(fmt.Errorf("convert: %w", err), toShape))
 	case errors.As(err, &shape):
-		return usageError(withHint(fmt.Errorf("convert: %w", err), "say what to write with --to-shape, such as --to-shape list for the assignments alone"))
+		return &codeError{exitFindings, withHint(fmt.Errorf("convert: %w", err), toShape)}
 	case errors.As(err, &several):
-		return usageError(withHint(fmt.Errorf("convert: %w", err), "write a response (--to-shape response), or one file each (--split DIR)"))
+		return &codeError{exitFindings, withHint(fmt.Errorf("convert: %w", err), "write a response (--to-shape response), or one file each (--split DIR)")}
+	case errors.As(err, &target):
+		return &codeError{exitFindings, fmt.Errorf("convert: %w", err)}
 	case errors.Is(err, author.ErrVersions):
 		return usageError(withHint(fmt.Errorf("convert: %w", err), "say which to write with --to-api-version"))
 	}

@@ -106,8 +106,8 @@ func runCreate(cmd *cobra.Command, env *Env, o *createOptions, args []string) er
 	}
 	t := author.Target{Format: o.formatOf(eds.YAML), Shape: eds.Shape(o.shape), Version: eds.APIVersion(o.version)}
 	data, err := t.Write([]author.Item{{Assignment: made}})
-	if err != nil {
-		return usageError(fmt.Errorf("create: %w", err))
+	if err != nil { // the target cannot say it
+		return &codeError{exitFindings, fmt.Errorf("create: %w", err)}
 	}
 	return writeWhole(cmd.Context(), env, o.file, data)
 }
