@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,7 +112,7 @@ func runConvert(cmd *cobra.Command, env *Env, o *convertOptions, args []string) 
 	}
 	out, err := c.Convert(in)
 	if err != nil {
-		return conversionError(err)
+		return o.conversionError(err)
 	}
 	if err := o.report(env, out); err != nil {
 		return err
@@ -164,10 +165,11 @@ func withoutFollowed(all []*eds.Resource) []*eds.Resource {
 
 // conversionError adds what the user can do. What the target cannot say ends with exit 1, as a loss does; what must be
 // said on the command line is a usage error.
-func conversionError(err error) error {
+func (o *convertOptions) conversionError(err error) error {
 	var shape *author.ShapeError
 	var several *author.SeveralError
 	var target *author.TargetError
+	var none *author.NoAssignmentError
 	toShape := "say what to write with --to-shape, such as --to-shape list for the assignments alone"
 	switch {
 	case errors.As(err, &shape) && shape.Shape == "":
@@ -178,6 +180,10 @@ func conversionError(err error) error {
 		return &codeError{exitFindings, withHint(fmt.Errorf("convert: %w", err), "write a response (--to-shape response), or one file each (--split DIR)")}
 	case errors.As(err, &target):
 		return &codeError{exitFindings, fmt.Errorf("convert: %w", err)}
+	case errors.As(err, &none) && none.Format == eds.Binary && o.inputShape == "":
+		return withHint(fmt.Errorf("convert: %w", err), shapeHint)
+	case errors.As(err, &none):
+		return fmt.Errorf("convert: %w", err)
 	case errors.Is(err, author.ErrVersions):
 		return usageError(withHint(fmt.Errorf("convert: %w", err), "say which to write with --to-api-version"))
 	}
@@ -190,10 +196,16 @@ func (o *convertOptions) report(env *Env, out *author.Converted) error {
 		fmt.Fprintf(env.Stderr, "edsctl: converted as it is: %s\n", b)
 	}
 	if printLosses(env, out.Losses, o.drop) {
+		if o.inputShape == "" && slices.ContainsFunc(out.Losses, func(l author.Loss) bool { return l.Field > 0 }) {
+			fmt.Fprintln(env.Stderr, "hint: "+shapeHint)
+		}
 		return errFindings()
 	}
 	return nil
 }
+
+// shapeHint is for bytes that may be another message than they were taken for.
+const shapeHint = "bytes do not tell what they are: say it with --input-shape, such as cluster, any or resource"
 
 // printLosses names what the target cannot say, and tells whether that is a reason not to write.
 func printLosses(env *Env, losses []author.Loss, drop bool) (refused bool) {
@@ -226,7 +238,7 @@ func printLosses(env *Env, losses []author.Loss, drop bool) (refused bool) {
 func (o *convertOptions) splitInto(ctx context.Context, env *Env, c author.Conversion, in []author.ConversionInput) error {
 	parts, err := c.Split(in)
 	if err != nil {
-		return conversionError(err)
+		return o.conversionError(err)
 	}
 	if len(parts) == 0 {
 		return errors.New("convert: there is no assignment to write")
