@@ -146,8 +146,7 @@ func readConversion(ctx context.Context, env *Env, o *convertOptions, args []str
 		return nil, err
 	}
 	if len(in) == 0 {
-		return nil, withHint(fmt.Errorf("convert: no assignment found in %s", counted(len(files), "file")),
-			"an assignment is a ClusterLoadAssignment: alone, in a cluster's load_assignment, or in a discovery response")
+		return nil, noneFound("convert", counted(len(files), "file"))
 	}
 	return in, nil
 }

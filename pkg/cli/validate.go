@@ -137,7 +137,12 @@ func foundNone(v *render.Validation) error {
 			return nil
 		}
 	}
-	return withHint(fmt.Errorf("validate: no assignment found in %s", counted(v.Files+v.Skipped, "file")),
+	return noneFound("validate", counted(v.Files+v.Skipped, "file"))
+}
+
+// noneFound tells that a command found no assignment, and what that is.
+func noneFound(command, where string) error {
+	return withHint(fmt.Errorf("%s: no assignment found in %s", command, where),
 		"an assignment is a ClusterLoadAssignment: alone, in a cluster's load_assignment, or in a discovery response")
 }
 
