@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/input"
+	"github.com/edsctl/edsctl/pkg/selector"
 	"github.com/edsctl/edsctl/pkg/validate"
 )
 
@@ -54,7 +56,7 @@ validates or is left unchanged.`,
 		},
 	}
 	flags := cmd.Flags()
-	o.inputOptions.bind(cmd)
+	o.inputOptions.bindFile(cmd)
 	o.profile.bind(cmd)
 	flags.StringVar(&o.name, "name", "", "name of the one assignment to edit")
 	flags.BoolVar(&o.all, "all", false, "edit every assignment of the file in which the selector matches")
@@ -74,6 +76,11 @@ func checkEditArgs(_ *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
+	for _, arg := range args[1:] {
+		if err := author.CheckText(arg); err != nil {
+			return err
+		}
+	}
 	var names []string
 	for _, v := range editVerbs() {
 		if v.name == args[1] {
@@ -82,6 +89,21 @@ func checkEditArgs(_ *cobra.Command, args []string) error {
 		names = append(names, v.name)
 	}
 	return withHint(fmt.Errorf("unknown verb %q: must be one of %s", args[1], strings.Join(names, ", ")), didYouMean(args[1], names, "")...)
+}
+
+// checkEditFlags refuses flags that a verb, or an edit without one, does not look at.
+func checkEditFlags(flags *pflag.FlagSet, verb []string) error {
+	if len(verb) == 0 {
+		return refuseFlags(flags, "has no effect without a verb", "all", "name", "locality", "prune")
+	}
+	var unused []string
+	for flag, verbs := range map[string][]string{"locality": {"set-weight", "scale-weights"}, "prune": {"remove", "move"}} {
+		if !slices.Contains(verbs, verb[0]) {
+			unused = append(unused, flag)
+		}
+	}
+	slices.Sort(unused)
+	return refuseFlags(flags, "has no effect on "+verb[0], unused...)
 }
 
 func completeEdit(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -104,6 +126,9 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 	if o.all && o.name != "" {
 		return usagef("--all: cannot be combined with --name")
 	}
+	if err := checkEditFlags(cmd.Flags(), args[1:]); err != nil {
+		return err
+	}
 	t, err := openEdited(cmd, env, o.inputOptions, &o.profile, args[0])
 	if err != nil {
 		return err
@@ -121,6 +146,9 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 		return err
 	}
 	edited, err := author.Edit(t.data, t.loaded, t.load, pick, verb)
+	if none := new(selector.NoMatchError); errors.As(err, &none) {
+		return usageError(fmt.Errorf("%s: %w", t.name, err))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
