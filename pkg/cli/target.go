@@ -18,6 +18,9 @@ import (
 // target is one --output: a format and where it goes; no file is standard output.
 type target struct{ format, file string }
 
+// stdoutName as the name of an output file is standard output.
+const stdoutName = "-"
+
 // targetsVar declares --output, repeatable. The default is the first format on standard output.
 func targetsVar(cmd *cobra.Command, targets *[]target, formats []string, help string) {
 	*targets = []target{{format: formats[0]}}
@@ -28,6 +31,9 @@ func targetsVar(cmd *cobra.Command, targets *[]target, formats []string, help st
 		}
 		if hasFile && file == "" {
 			return target{}, fmt.Errorf("%q names no file", s)
+		}
+		if file == stdoutName {
+			file = ""
 		}
 		return target{format, file}, nil
 	}}, false}
@@ -150,8 +156,11 @@ func bareError(err error) error {
 	return err
 }
 
-// writeWhole writes bytes to a file, atomically, or to standard output when none is named.
+// writeWhole writes bytes to a file, atomically, or to standard output when none or "-" is named.
 func writeWhole(ctx context.Context, env *Env, file string, data []byte) error {
+	if file == stdoutName {
+		file = ""
+	}
 	write := func(w io.Writer, _ string, _ render.Options) error {
 		_, err := w.Write(data)
 		return err

@@ -11,6 +11,9 @@ func openRecording(file string, o xds.Options, names []string) (*xds.Recorder, e
 	if file == "" {
 		return nil, nil
 	}
+	if file == stdoutName {
+		return nil, usagef("--record: needs a file: standard output is for the result")
+	}
 	return xds.NewRecorder(file, xds.RecordHeader{
 		Time: time.Now().UTC(), Server: o.Dial.Target, Transport: o.Transport, Service: o.Service, Resource: o.ResourceVersion,
 		Names: names, NodeID: o.Node.GetId(),
