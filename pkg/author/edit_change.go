@@ -350,6 +350,11 @@ func (c *changer) replaceValue(n document.Node, pr pair, v *literal, like docume
 			indent = column + c.dash
 		}
 		lines := s.inBlock(v, likeOf(like, name), indent)
+		if isNull(val) && blank(c.src[c.colonEnd(pr.key):start]) { // a comment behind it stays behind the key
+			c.replace(c.colonEnd(pr.key), end, "")
+			c.insertLines(c.lineEnd(end), lines)
+			return
+		}
 		c.replace(c.colonEnd(pr.key), end, c.eol+strings.Join(lines, c.eol))
 	}
 }

@@ -130,6 +130,33 @@ endpoints: [{lb_endpoints: [
 	}
 }
 
+// TestEditCommentsOfNull gives values to fields that have none: comments stay behind the keys.
+func TestEditCommentsOfNull(t *testing.T) {
+	t.Parallel()
+	const item = "  lb_endpoints:\n  - endpoint:\n      address:\n        socket_address:\n          address: 192.0.2.1\n          port_value: 80\n"
+	spec, err := ParseEndpoint("192.0.2.1:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := Add([]*EndpointSpec{spec})
+	for _, tt := range []struct {
+		src, want string
+		verb      Verb
+	}{
+		{"cluster_name: a\nendpoints: # none yet\n# later\n", "cluster_name: a\nendpoints: # none yet\n- " + item[2:] + "# later\n", add},
+		{"cluster_name: a\nendpoints: ~   # none yet", "cluster_name: a\nendpoints:   # none yet\n- " + item[2:len(item)-1], add},
+		{"cluster_name: a\nendpoints:\n- lb_endpoints: # eps\n", "cluster_name: a\nendpoints:\n- lb_endpoints: # eps\n" + strings.TrimPrefix(item, "  lb_endpoints:\n"), add},
+		{"policy: # pol\n\ncluster_name: a\n", "policy: # pol\n  drop_overloads:\n  - category: x\n    drop_percentage:\n      numerator: 5\n      denominator: HUNDRED\n\ncluster_name: a\n", SetDrop(dropOf(t, "x=5"))},
+	} {
+		for _, eol := range []string{"\n", "\r\n"} {
+			got, err := editText("a.yaml", strings.ReplaceAll(tt.src, "\n", eol), tt.verb)
+			if diff := cmp.Diff(tt.want, strings.ReplaceAll(got, eol, "\n")); err != nil || diff != "" {
+				t.Errorf("%q: %v (-want +got):\n%s", tt.src, err, diff)
+			}
+		}
+	}
+}
+
 // TestRemoveAtEnd takes out all items of a text that does not end with a line break.
 func TestRemoveAtEnd(t *testing.T) {
 	t.Parallel()
