@@ -157,6 +157,9 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 
 // finish checks, shows and writes what came of an edit.
 func (t *edited) finish(ctx context.Context, e *author.Edited, o *editOptions) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if string(e.Data) == string(t.data) {
 		fmt.Fprintf(t.env.Stderr, "%s: nothing to change\n", t.name)
 		if t.isStdin() {
