@@ -221,10 +221,15 @@ func TestEditBarePair(t *testing.T) {
 	if diff := cmp.Diff(want, lineDiff(src, drained)); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for _, text := range barePairs() {
-		load := loadText("a.yaml")
+	var texts []text
+	for _, data := range barePairs() {
+		texts = append(texts, variants(text{"a.yaml", data})...)
+	}
+	for _, f := range texts {
+		text := f.data
+		load := loadText(f.fileName())
 		file := load([]byte(text))
-		for _, x := range exchanges(t, file.Resources[0]) {
+		for _, x := range exchanges(t, assignments(file)[0]) {
 			edited, err := Edit([]byte(text), file, load, editable, x.there)
 			if err == nil && x.back.Steps != nil {
 				_, err = Edit(edited.Data, edited.File, load, editable, x.back)
@@ -234,7 +239,7 @@ func TestEditBarePair(t *testing.T) {
 			}
 		}
 		for _, verb := range []Verb{SetWeight(mustSelect(t, "all"), uint32p(5), true), SetDrop(dropOf(t, "lb=5")), SetWeight(mustSelect(t, "all"), nil, false)} {
-			if _, err := editText("a.yaml", text, verb); err != nil {
+			if _, err := editText(f.fileName(), text, verb); err != nil {
 				t.Errorf("%v\n%s", err, text)
 			}
 		}

@@ -25,6 +25,10 @@ func FuzzFormat(f *testing.F) {
 	for _, t := range barePairs() {
 		f.Add([]byte(t))
 	}
+	spec, err := ParseEndpoint("192.0.2.254:4321,priority=97,zone=nowhere,hostname=h")
+	if err != nil {
+		f.Fatal(err)
+	}
 	draining := corev3.HealthStatus_DRAINING
 	f.Fuzz(func(t *testing.T, src []byte) {
 		load := loadText("a.yaml")
@@ -38,7 +42,11 @@ func FuzzFormat(f *testing.F) {
 		if again := Fix(fixed.Data, fixed.File, load, func(diag.Problem) bool { return true }); len(again.Fixes) > 0 && len(fixed.Fixes) < maxRounds {
 			t.Errorf("fix again: %v\n%q", again.Fixes, fixed.Data)
 		}
-		for _, verb := range []Verb{SetHealth(mustSelect(t, "all"), &draining), Remove(mustSelect(t, "all"), true), Rename("x y"), SetWeight(mustSelect(t, "all"), nil, true), SetWeight(mustSelect(t, "all"), uint32p(5), true)} {
+		all := mustSelect(t, "all")
+		for _, verb := range []Verb{
+			SetHealth(all, &draining), Remove(all, true), Rename("x y"), SetWeight(all, nil, true), SetWeight(all, uint32p(5), true),
+			Add([]*EndpointSpec{spec}), Move(all, spec.Place, true), SetDrop(dropOf(t, "lb=5")), SetPolicy(policyOf(t, "overprovisioning_factor=none")),
+		} {
 			_, _ = Edit(src, load(src), load, editable, verb) // that it is exact or refused is checked inside
 		}
 	})
