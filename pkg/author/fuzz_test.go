@@ -17,7 +17,7 @@ func FuzzFormat(f *testing.F) {
 		f.Add([]byte(t.data))
 	}
 	for _, t := range []string{
-		blockText, "? a\n: b\n", "cluster_name: |\n  a\n\nendpoints: []\n", "- cluster_name: a\n- {cluster_name: b}\n", "--- {cluster_name: a} # c\n...\n",
+		blockText, "? a\n: b\n", "cluster_name: a\n0: [{!0}]\n", "cluster_name: |\n  a\n\nendpoints: []\n", "- cluster_name: a\n- {cluster_name: b}\n", "--- {cluster_name: a} # c\n...\n",
 		"cluster_name: &a b # c\nendpoints: [ # d\n  {locality: {zone: *a}}, # e\n]\n", "kind: ConfigMap\napiVersion: v1\ndata: {a: \"cluster_name: a\\nendpoints: []\\n\"}\n",
 	} {
 		f.Add([]byte(t))
