@@ -298,6 +298,7 @@ func (c *changer) flush(m *mappingChange) error {
 		if len(m.removed) > 0 {
 			pairs := pairsOf(m.node)
 			ch.remove = func(i int) bool { return slices.Contains(m.removed, pairs[i]) }
+			ch.stay = func(i int) []string { return c.commentsAround(m.node, i) }
 		}
 		if len(m.added.keys) > 0 {
 			ch.texts = func(f flowStyle, base int) (texts []flowText) {

@@ -111,6 +111,7 @@ func TestEditCommentsInMappings(t *testing.T) {
 endpoints: [{lb_endpoints: [
   {
     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, # one
+    # about the weight
     load_balancing_weight: 3 # heavy
   }, # end of one
 ]}]
@@ -121,12 +122,22 @@ endpoints: [{lb_endpoints: [
 		want string
 	}{
 		{"add a key", Drain(mustSelect(t, "all")), "-     load_balancing_weight: 3 # heavy\n+     load_balancing_weight: 3, # heavy\n+     health_status: DRAINING\n"},
-		{"remove a key", SetWeight(mustSelect(t, "all"), nil, false), "-     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, # one\n-     load_balancing_weight: 3 # heavy\n+     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}} # one\n"},
+		{"remove a key", SetWeight(mustSelect(t, "all"), nil, false), "-     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, # one\n+     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}} # one\n-     load_balancing_weight: 3 # heavy\n"},
 	} {
 		got, err := editText("a.yaml", src, tt.verb)
 		if diff := cmp.Diff(tt.want, lineDiff(src, got)); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}
+	}
+}
+
+// TestEditCommentsAboveField takes out fields: comments above them stay.
+func TestEditCommentsAboveField(t *testing.T) {
+	t.Parallel()
+	src := strings.Replace(blockText, "    load_balancing_weight: 3", "    # of the second\n    load_balancing_weight: 3", 1)
+	got, err := editText("a.yaml", src, SetWeight(mustSelect(t, "all"), nil, false))
+	if diff := cmp.Diff("-     load_balancing_weight: 3 # heavy\n", lineDiff(src, got)); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
