@@ -51,6 +51,19 @@ func (e *ShapeError) Error() string {
 // ErrVersions tells that the API version to write must be said.
 var ErrVersions = errors.New("the assignments are of several API versions")
 
+// NoAssignmentError tells that there is nothing to convert.
+type NoAssignmentError struct {
+	File   string
+	Format eds.Format
+}
+
+func (e *NoAssignmentError) Error() string { return e.File + ": no assignment found" }
+
+// isResponse tells whether a shape has a place for no resource at all.
+func isResponse(s eds.Shape) bool {
+	return s == eds.ShapeResponse || s == eds.ShapeDeltaResponse || s == eds.ShapeCDS
+}
+
 // Convert writes the assignments of files in another format, shape and API version. Documents whose shape and version
 // stay as they are go from text to text as a whole, with all that is around the assignments.
 func (c Conversion) Convert(in []ConversionInput) (*Converted, error) {
@@ -174,6 +187,9 @@ func (c Conversion) collect(in []ConversionInput) (*batch, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", r.File, err)
 			}
+			if r.Absent && e != nil && e.other {
+				return nil, &NoAssignmentError{r.File, f.File.Format}
+			}
 			if e != nil && !slices.Contains(envelopes, e) {
 				envelopes = append(envelopes, e)
 			}
@@ -184,6 +200,9 @@ func (c Conversion) collect(in []ConversionInput) (*batch, error) {
 		for _, e := range wrapping.all() {
 			b.losses = append(b.losses, e.others(f.File.Name)...)
 		}
+	}
+	if len(b.items) == 0 && len(b.losses) == 0 && !isResponse(b.target.Shape) {
+		return nil, &NoAssignmentError{in[0].File.Name, in[0].File.Format}
 	}
 	if len(envelopes) == 1 {
 		b.envelope(envelopes[0], in[0].File.Name)
@@ -247,7 +266,7 @@ func (b *batch) add(r *eds.Resource, e *envelope, format eds.Format) error {
 	p := b.pruner(format)
 	if holdsClusters && r.Cluster != nil {
 		if b.target.Version != eds.V3 {
-			return fmt.Errorf("%s: a Cluster is not converted to %s: write the assignment alone", r.File, b.target.Version)
+			return &TargetError{fmt.Sprintf("%s: a Cluster is not converted to %s: write the assignment alone", r.File, b.target.Version)}
 		}
 		it.Cluster = b.cluster(r, format)
 	}

@@ -2,12 +2,15 @@ package author
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	apiv2 "github.com/edsctl/edsctl/pkg/api/envoy/api/v2"
 	apiv3alpha "github.com/edsctl/edsctl/pkg/api/envoy/api/v3alpha"
@@ -21,6 +24,7 @@ type envelope struct {
 	response proto.Message                 // DiscoveryResponse or DeltaDiscoveryResponse of v3
 	wrappers map[int]*discoveryv3.Resource // by index, without the resource
 	foreign  map[int]string                // type URLs of resources that hold no assignment and no cluster
+	other    bool                          // the bytes are rather those of another message
 }
 
 // wrapping finds the envelopes of a file's resources.
@@ -176,6 +180,7 @@ func protoEnvelope(in ConversionInput, shape eds.Shape) (*envelope, error) {
 		}
 		m.Resources = nil
 	case *discoveryv3.DiscoveryResponse:
+		e.other = isOther(m)
 		for i, a := range m.GetResources() {
 			if _, ok := eds.WrapperVersionOfURL(a.GetTypeUrl()); !ok {
 				continue
@@ -201,6 +206,14 @@ func (e *envelope) wrapper(r *eds.Resource) *discoveryv3.Resource {
 		return proto.CloneOf(w)
 	}
 	return nil
+}
+
+// isOther tells whether bytes that were read as a response are rather those of another message: they have fields that a
+// response does not have, or what is in the place of a type URL is none.
+func isOther(m *discoveryv3.DiscoveryResponse) bool {
+	return len(m.ProtoReflect().GetUnknown()) > 0 || slices.ContainsFunc(m.GetResources(), func(a *anypb.Any) bool {
+		return a.GetTypeUrl() != "" && !strings.Contains(a.GetTypeUrl(), "/")
+	})
 }
 
 // others lists the resources that are neither assignments nor clusters.

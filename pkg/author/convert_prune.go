@@ -24,6 +24,7 @@ type Loss struct {
 	Path     diag.Path // in the source
 	Span     diag.Span // of it; unknown for binary
 	Message  string
+	Field    protowire.Number // of an unknown field of binary protobuf
 }
 
 // pruner takes out of a message what the target cannot say, and lists it.
@@ -158,6 +159,7 @@ func (p *pruner) unknown(m protoreflect.Message, path diag.Path) {
 			where = string(m.Descriptor().Name())
 		}
 		p.lose(path, "unknown field %d in %s", num, where)
+		p.losses[len(p.losses)-1].Field = num
 	}
 	if len(m.GetUnknown()) > 0 {
 		m.SetUnknown(nil)

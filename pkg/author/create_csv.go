@@ -102,6 +102,11 @@ func checkHeader(header []string) error {
 
 // rowSpec makes an endpoint of a row; column is that of the error.
 func rowSpec(header, row []string) (spec *EndpointSpec, column int, err error) {
+	for i, cell := range row {
+		if err := CheckText(cell); err != nil {
+			return nil, i, fmt.Errorf("column %q: %w", header[i], err)
+		}
+	}
 	at := slices.Index(header, "address")
 	address := strings.TrimSpace(row[at])
 	if i := slices.Index(header, "port"); i >= 0 && strings.TrimSpace(row[i]) != "" && !strings.HasPrefix(address, "unix:") {

@@ -70,6 +70,7 @@ func TestReadTable(t *testing.T) {
 		{"twice", "address,address\n", nil, "occurs twice"},
 		{"bad cell", "address,weight\n10.0.0.1:80,1\n10.0.0.2:80,0\n", nil, `line 3: weight "0"`},
 		{"bad port", "address,port\n10.0.0.1,http\n", nil, `line 2: port "http"`},
+		{"not UTF-8", "address,zone\n10.0.0.1:80,a\n10.0.0.2:80,\xff\n", nil, `line 3: column "zone": "\xff" is not valid UTF-8`},
 		{"ragged", "address,port\n10.0.0.1\n", nil, "line 2: the number of cells"},
 	}
 	for _, tt := range tests {
@@ -198,7 +199,7 @@ func TestReadSlices(t *testing.T) {
 		{"no such service", v1beta1, SliceOptions{Service: "x"}, nil, 0, `no EndpointSlice belongs to the service "x": there is n/old`},
 		{"two address types", v1beta1 + "\n---\n" + strings.Replace(v1beta1, "IPv6", "IPv4", 1), SliceOptions{}, nil, 0, "several address types: ipv6, ipv4"},
 		{"other objects", "kind: Service\n---\nkind: Endpoints\n", SliceOptions{}, nil, 0, "the file holds no EndpointSlice"},
-		{"no text", "a: [", SliceOptions{}, nil, 0, "slices.yaml: "},
+		{"no text", "a: [", SliceOptions{}, nil, 0, "slices.yaml:1:5: end of sequence flow"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -67,12 +67,24 @@ func dnsError(name string, err error) error {
 	return fmt.Errorf("look up %q: %w", name, err)
 }
 
+// CheckHostPort tells whether a text has the form HOST:PORT, with a number for the port.
+func CheckHostPort(text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" {
+		return errors.New("must have the form HOST:PORT")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("port %q must be a whole number from 0 to 65535", port)
+	}
+	return nil
+}
+
 // Hosts asks for the addresses of HOST:PORT; the name becomes the hostname of each endpoint.
 func (d *DNS) Hosts(ctx context.Context, target string) ([]*EndpointSpec, error) {
-	host, port, err := net.SplitHostPort(target)
-	if err != nil || host == "" {
-		return nil, fmt.Errorf("%q must have the form HOST:PORT", target)
+	if err := CheckHostPort(target); err != nil {
+		return nil, fmt.Errorf("%q: %w", target, err)
 	}
+	host, port, _ := net.SplitHostPort(target)
 	found, err := d.addresses(ctx, host)
 	if err != nil {
 		return nil, err

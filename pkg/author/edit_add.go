@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -31,6 +32,9 @@ func EndpointKeys() []string {
 // ParseEndpoint reads "10.0.0.1:80,weight=2,zone=a,priority=1,health=DRAINING,hostname=h,metadata.envoy.lb.version=v1".
 // The address is HOST:PORT, [IPv6]:PORT or unix:PATH.
 func ParseEndpoint(spec string) (*EndpointSpec, error) {
+	if err := CheckText(spec); err != nil {
+		return nil, err
+	}
 	terms := strings.Split(spec, ",")
 	address, err := parseAddress(terms[0])
 	if err != nil {
@@ -38,17 +42,32 @@ func ParseEndpoint(spec string) (*EndpointSpec, error) {
 	}
 	endpoint := &endpointv3.Endpoint{Address: address}
 	out := &EndpointSpec{Endpoint: &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: endpoint}}}
+	seen := map[string]bool{}
 	for _, term := range terms[1:] {
 		key, value, ok := strings.Cut(term, "=")
 		if !ok {
 			return nil, fmt.Errorf("%q must have the form KEY=VALUE, with the keys %s", term, strings.Join(EndpointKeys(), ", "))
 		}
+		if seen[key] {
+			return nil, twiceError(key)
+		}
+		seen[key] = true
 		if err := out.set(key, value, endpoint); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
+
+// CheckText refuses what a string of the API cannot hold.
+func CheckText(text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%q is not valid UTF-8", text)
+	}
+	return nil
+}
+
+func twiceError(key string) error { return fmt.Errorf("the key %q is given twice", key) }
 
 func (e *EndpointSpec) set(key, value string, endpoint *endpointv3.Endpoint) error {
 	if path, ok := strings.CutPrefix(key, "metadata."); ok {

@@ -152,7 +152,8 @@ func isLong(n document.Node) bool {
 	return n.Target().Kind() == document.Sequence && n.Kind() != document.Alias && isBlock(n)
 }
 
-// removeFromBlock takes an entry out of a block mapping. The only one leaves {}.
+// removeFromBlock takes an entry out of a block mapping. The only one leaves {}. Comments above it
+// stay: they may be about more.
 func (p *patcher) removeFromBlock(n document.Node, at pair) error {
 	pairs := pairsOf(n)
 	start, _ := at.key.FullOffsets()
@@ -166,7 +167,7 @@ func (p *patcher) removeFromBlock(n document.Node, at pair) error {
 	}
 	line, column, first := p.keyPlace(at.key)
 	if !first {
-		p.removeLines(p.headComments(line, column), p.endOfLines(at.val))
+		p.removeLines(line, p.endOfLines(at.val))
 		return nil
 	}
 	if strings.Trim(string(p.src[line:line+column]), " -") != "" || pairs[0].key != at.key {

@@ -189,7 +189,7 @@ func (c *changer) set(s fieldSet) error {
 			}
 			return nil
 		case last:
-			c.replaceValue(pr, value, like, step.Name)
+			c.replaceValue(n, pr, value, like, step.Name)
 			return nil
 		}
 		outer, entry = n, pr
@@ -291,20 +291,20 @@ func (c *changer) flush(m *mappingChange) error {
 		return nil
 	}
 	for _, pr := range m.pairs {
-		c.replaceValue(pr, m.filled[pr.key], m.like, pr.key.Target().Text())
+		c.replaceValue(m.node, pr, m.filled[pr.key], m.like, pr.key.Target().Text())
 	}
 	if isFlow(m.node) {
 		var ch flowChange
 		if len(m.removed) > 0 {
 			pairs := pairsOf(m.node)
 			ch.remove = func(i int) bool { return slices.Contains(m.removed, pairs[i]) }
+			ch.stay = func(i int) []string { return c.commentsAround(m.node, i) }
 		}
 		if len(m.added.keys) > 0 {
 			ch.texts = func(f flowStyle, base int) (texts []flowText) {
 				for i, key := range m.added.keys {
 					like := c.keyStyle(m.node, m.like, key)
-					text := c.key(key, false, like) + f.colon + c.inFlow(m.added.vals[i], likeOf(like, key), f, base)
-					texts = append(texts, flowText{text: text})
+					texts = append(texts, flowText{text: c.beside(m.node).flowEntry(m.added, i, like, f, base)})
 				}
 				return texts
 			}
@@ -325,8 +325,8 @@ func (c *changer) flush(m *mappingChange) error {
 	return c.addToBlock(m.node, m.added, m.like)
 }
 
-// replaceValue gives an entry another value. A wrapper or a duration that is written as a message becomes a scalar.
-func (c *changer) replaceValue(pr pair, v *literal, like document.Node, name string) {
+// replaceValue gives an entry of a mapping another value. A wrapper or a duration that is written as a message becomes a scalar.
+func (c *changer) replaceValue(n document.Node, pr pair, v *literal, like document.Node, name string) {
 	val := pr.val
 	if inner, ok := pairOf(val, "value"); ok && v.isScalar() && val.Kind() == document.Mapping && inner.val.Kind() == document.Scalar && len(pairsOf(val)) == 1 {
 		val = inner.val
@@ -335,28 +335,27 @@ func (c *changer) replaceValue(pr pair, v *literal, like document.Node, name str
 	if end > start && isBreak(c.src[end-1]) {
 		end = c.beforeBreak(end) // of a block scalar
 	}
-	inFlow := c.json || isFlow(val) || c.wantsFlow(v, likeOf(like, name))
+	s := c.beside(n)
+	inFlow := isFlow(n) || isFlow(val) || c.wantsFlow(v, likeOf(like, name))
 	switch {
 	case inFlow && start == end:
-		c.replace(end, end, " "+c.inFlow(v, val, c.flow, c.indentAt(start)))
+		c.replace(end, end, " "+s.inFlow(v, val, c.flow, c.indentAt(start)))
 	case inFlow && isBlock(val):
-		c.replace(c.colonEnd(pr.key), end, " "+c.scalarOrFlow(v, likeOf(like, name), start))
+		c.replace(c.colonEnd(pr.key), end, " "+s.inFlow(v, likeOf(like, name), c.flow, c.indentAt(start)))
 	case inFlow:
-		c.replace(start, end, c.scalarOrFlow(v, val, start))
+		c.replace(start, end, s.inFlow(v, val, c.flow, c.indentAt(start)))
 	default:
 		_, column, _ := c.keyPlace(pr.key)
 		indent := column + c.step
 		if v.kind == listLiteral {
 			indent = column + c.dash
 		}
-		lines := c.inBlock(v, likeOf(like, name), indent)
+		lines := s.inBlock(v, likeOf(like, name), indent)
+		if isNull(val) && blank(c.src[c.colonEnd(pr.key):start]) { // a comment behind it stays behind the key
+			c.replace(c.colonEnd(pr.key), end, "")
+			c.insertLines(c.lineEnd(end), lines)
+			return
+		}
 		c.replace(c.colonEnd(pr.key), end, c.eol+strings.Join(lines, c.eol))
 	}
-}
-
-func (c *changer) scalarOrFlow(v *literal, like document.Node, at int) string {
-	if v.isScalar() {
-		return c.scalar(v, like)
-	}
-	return c.inFlow(v, like, c.flow, c.indentAt(at))
 }

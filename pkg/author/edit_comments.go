@@ -133,6 +133,16 @@ func (c *changer) commentsOfItem(items []document.Node, i int) (found comments, 
 	return found, column
 }
 
+// commentsAround are the lines of comments above and below an element of a flow collection.
+func (c *changer) commentsAround(n document.Node, i int) []string {
+	lines, ok := c.flowLines(n)
+	if !ok {
+		return nil
+	}
+	found := c.commentsOf(lines[i])
+	return append(found.head, found.below...)
+}
+
 // allComments lists the comments of the document.
 func (c *changer) allComments() []span {
 	if c.comments == nil {

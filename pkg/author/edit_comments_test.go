@@ -111,6 +111,7 @@ func TestEditCommentsInMappings(t *testing.T) {
 endpoints: [{lb_endpoints: [
   {
     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, # one
+    # about the weight
     load_balancing_weight: 3 # heavy
   }, # end of one
 ]}]
@@ -121,11 +122,48 @@ endpoints: [{lb_endpoints: [
 		want string
 	}{
 		{"add a key", Drain(mustSelect(t, "all")), "-     load_balancing_weight: 3 # heavy\n+     load_balancing_weight: 3, # heavy\n+     health_status: DRAINING\n"},
-		{"remove a key", SetWeight(mustSelect(t, "all"), nil, false), "-     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, # one\n-     load_balancing_weight: 3 # heavy\n+     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}} # one\n"},
+		{"remove a key", SetWeight(mustSelect(t, "all"), nil, false), "-     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, # one\n+     endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}} # one\n-     load_balancing_weight: 3 # heavy\n"},
 	} {
 		got, err := editText("a.yaml", src, tt.verb)
 		if diff := cmp.Diff(tt.want, lineDiff(src, got)); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
+		}
+	}
+}
+
+// TestEditCommentsAboveField takes out fields: comments above them stay.
+func TestEditCommentsAboveField(t *testing.T) {
+	t.Parallel()
+	src := strings.Replace(blockText, "    load_balancing_weight: 3", "    # of the second\n    load_balancing_weight: 3", 1)
+	got, err := editText("a.yaml", src, SetWeight(mustSelect(t, "all"), nil, false))
+	if diff := cmp.Diff("-     load_balancing_weight: 3 # heavy\n", lineDiff(src, got)); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestEditCommentsOfNull gives values to fields that have none: comments stay behind the keys.
+func TestEditCommentsOfNull(t *testing.T) {
+	t.Parallel()
+	const item = "  lb_endpoints:\n  - endpoint:\n      address:\n        socket_address:\n          address: 192.0.2.1\n          port_value: 80\n"
+	spec, err := ParseEndpoint("192.0.2.1:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := Add([]*EndpointSpec{spec})
+	for _, tt := range []struct {
+		src, want string
+		verb      Verb
+	}{
+		{"cluster_name: a\nendpoints: # none yet\n# later\n", "cluster_name: a\nendpoints: # none yet\n- " + item[2:] + "# later\n", add},
+		{"cluster_name: a\nendpoints: ~   # none yet", "cluster_name: a\nendpoints:   # none yet\n- " + item[2:len(item)-1], add},
+		{"cluster_name: a\nendpoints:\n- lb_endpoints: # eps\n", "cluster_name: a\nendpoints:\n- lb_endpoints: # eps\n" + strings.TrimPrefix(item, "  lb_endpoints:\n"), add},
+		{"policy: # pol\n\ncluster_name: a\n", "policy: # pol\n  drop_overloads:\n  - category: x\n    drop_percentage:\n      numerator: 5\n      denominator: HUNDRED\n\ncluster_name: a\n", SetDrop(dropOf(t, "x=5"))},
+	} {
+		for _, eol := range []string{"\n", "\r\n"} {
+			got, err := editText("a.yaml", strings.ReplaceAll(tt.src, "\n", eol), tt.verb)
+			if diff := cmp.Diff(tt.want, strings.ReplaceAll(got, eol, "\n")); err != nil || diff != "" {
+				t.Errorf("%q: %v (-want +got):\n%s", tt.src, err, diff)
+			}
 		}
 	}
 }

@@ -29,6 +29,32 @@ func elementsOf(n document.Node) []span {
 	return out
 }
 
+// isBarePair tells whether a mapping is one entry of a flow list without braces, as in [a: b].
+func (s *style) isBarePair(n document.Node) bool {
+	start, _ := n.Offsets()
+	return n.Kind() == document.Mapping && isFlow(n) && s.src[start] != '{'
+}
+
+// changeBarePair changes a mapping that has no braces, and gives it some when it is no longer one entry.
+func (p *patcher) changeBarePair(n document.Node, ch flowChange) {
+	start, end := n.Offsets()
+	removed := ch.remove != nil && ch.remove(0)
+	var texts []string
+	if ch.texts != nil {
+		f := p.flow
+		f.multi = false
+		for _, t := range ch.texts(f, p.indentAt(start)) {
+			texts = append(texts, t.text)
+		}
+	}
+	if removed {
+		p.replace(start, end, "{"+strings.Join(texts, p.flow.between)+"}")
+		return
+	}
+	p.replace(start, start, "{")
+	p.replace(end, end, p.flow.between+strings.Join(texts, p.flow.between)+"}")
+}
+
 // addToFlow adds elements at the end of a flow collection.
 func (p *patcher) addToFlow(n document.Node, texts func(f flowStyle, base int) []flowText) {
 	start, _ := n.Offsets()

@@ -101,6 +101,10 @@ func (p *patcher) commentsOf(l flowLine) comments {
 
 // changeFlow changes a flow collection.
 func (p *patcher) changeFlow(n document.Node, ch flowChange) {
+	if p.isBarePair(n) {
+		p.changeBarePair(n, ch)
+		return
+	}
 	if lines, ok := p.flowLines(n); ok {
 		p.changeFlowLines(n, lines, ch)
 		return

@@ -46,7 +46,7 @@ func (c *changer) list(l *listChange) error {
 		at := c.colonEnd(pr.key)
 		c.replace(at, at, " []")
 	}
-	return c.appendItems(l, like, at, column)
+	return c.appendItems(l, pr.key, like, at, column)
 }
 
 // removeItem takes out the lines of an item of a block list. What stands below an item that ends with a list may be about
@@ -66,14 +66,14 @@ func (c *changer) removeItem(path diag.Path, item document.Node, start, end int)
 	c.removeLines(start, end)
 }
 
-// appendItems adds the new items of a block list behind the line that ends at an offset.
-func (c *changer) appendItems(l *listChange, like document.Node, at, column int) error {
+// appendItems adds the new items of a block list, which is under a key, behind the line that ends at an offset.
+func (c *changer) appendItems(l *listChange, key, like document.Node, at, column int) error {
 	if len(l.added) == 0 {
 		return nil
 	}
 	var lines []string
 	for _, a := range l.added {
-		text, err := c.addedItem(a, like, column)
+		text, err := c.addedItem(a, like, c.quotedLike(key), column)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (c *changer) appendItems(l *listChange, like document.Node, at, column int)
 }
 
 // addedItem is the text of one new item of a block list: that of the moved element, or a new one in the style of like.
-func (c *changer) addedItem(a addition, like document.Node, column int) ([]string, error) {
+func (c *changer) addedItem(a addition, like document.Node, s *style, column int) ([]string, error) {
 	if items, i, ok := c.blockItem(a.from); ok {
 		start, end, from, err := c.itemRange(items, i)
 		if err != nil {
@@ -102,7 +102,7 @@ func (c *changer) addedItem(a addition, like document.Node, column int) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	return c.item(v, c.likeFor(a, like), column), nil
+	return s.item(v, c.likeFor(a, like), column), nil
 }
 
 // movedFlow is the text of a moved element that is written in flow style, for a line with the indentation base.
@@ -178,12 +178,12 @@ func (c *changer) flowList(l *listChange, pr pair, items []document.Node, like d
 		_, end := n.Offsets()
 		_, column, _ := c.keyPlace(pr.key)
 		c.replace(c.colonEnd(pr.key), end, "")
-		return c.appendItems(l, like, c.lineEnd(end), column+c.dash)
+		return c.appendItems(l, pr.key, like, c.lineEnd(end), column+c.dash)
 	}
 	var failed error
 	ch.texts = func(f flowStyle, base int) (texts []flowText) {
 		for _, a := range l.added {
-			text, err := c.addedElement(a, like, f, base)
+			text, err := c.addedElement(a, like, c.quotedLike(pr.key), f, base)
 			if err != nil {
 				failed = err
 			}
@@ -224,7 +224,7 @@ func (c *changer) inFlowContext(path diag.Path) bool {
 }
 
 // addedElement is the text of one new element of a flow list.
-func (c *changer) addedElement(a addition, like document.Node, f flowStyle, base int) (flowText, error) {
+func (c *changer) addedElement(a addition, like document.Node, s *style, f flowStyle, base int) (flowText, error) {
 	var out flowText
 	if a.from != nil {
 		found, from := c.commentsAt(a.from)
@@ -238,7 +238,7 @@ func (c *changer) addedElement(a addition, like document.Node, f flowStyle, base
 	if err != nil {
 		return out, err
 	}
-	out.text = c.inFlow(v, c.likeFor(a, like), f, base)
+	out.text = s.inFlow(v, c.likeFor(a, like), f, base)
 	return out, nil
 }
 

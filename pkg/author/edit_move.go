@@ -21,11 +21,16 @@ type Place struct {
 // ParsePlace reads "priority=1", "zone=b,priority=0" or "locality=region/zone/sub_zone".
 func ParsePlace(text string) (Place, error) {
 	var p Place
+	seen := map[string]bool{}
 	for _, term := range strings.Split(text, ",") {
 		key, value, ok := strings.Cut(term, "=")
 		if !ok {
 			return p, fmt.Errorf("%q must have the form KEY=VALUE, with the keys priority, region, zone, sub_zone, locality", term)
 		}
+		if seen[key] {
+			return p, twiceError(key)
+		}
+		seen[key] = true
 		if known, err := p.set(key, value); err != nil {
 			return p, err
 		} else if !known {

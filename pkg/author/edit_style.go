@@ -21,7 +21,9 @@ type style struct {
 	dash  int  // columns by which the dashes of a list are indented
 	small bool // mappings of scalars are written in flow style
 	flow  flowStyle
-	line  span // the line that was looked at last: a file may be one line of many megabytes
+	// quotes of keys, and of strings that have no counterpart.
+	quotes document.Style
+	line   span // the line that was looked at last: a file may be one line of many megabytes
 }
 
 // lineStart is where the line of an offset begins.
@@ -62,6 +64,7 @@ func styleOf(root document.Node) *style {
 	d := root.Document()
 	s := &style{src: d.Source(), json: d.Format == document.JSON, eol: eolOf(d.Source()), step: 2}
 	s.flow = flowStyle{step: 2, colon: ": ", between: ", "}
+	s.quotes = s.beside(root).quotes
 	seen := learned{}
 	s.learn(root, &seen, 0)
 	if s.json && !seen.flow { // nothing to learn from but the file as a whole
@@ -129,7 +132,7 @@ func (s *style) flowStyleOf(n document.Node) (flowStyle, bool) {
 	f := s.flow
 	start, _ := n.Offsets()
 	first := n.First()
-	if !first.IsValid() {
+	if !first.IsValid() || s.isBarePair(n) {
 		return f, false
 	}
 	from, _ := first.FullOffsets()

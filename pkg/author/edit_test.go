@@ -143,6 +143,109 @@ func TestEditBlock(t *testing.T) {
 	}
 }
 
+// TestEditQuoted edits texts of JSON under the name of a YAML file: the result is that under its own name.
+func TestEditQuoted(t *testing.T) {
+	t.Parallel()
+	texts := []text{{"null.json", `{"cluster_name": "a", "endpoints": null, "policy":null}`}, {"empty.json", `{"cluster_name":"a","endpoints":[{"locality":{},"lb_endpoints":[]}]}`}}
+	for _, f := range generated() {
+		if strings.HasSuffix(f.name, ".json") {
+			texts = append(texts, f)
+		}
+	}
+	add, err := ParseEndpoint("192.0.2.250:80,zone=x,hostname=h,metadata.envoy.lb.version=v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range texts {
+		load := loadText("a.yaml")
+		verbs := []Verb{Add([]*EndpointSpec{add}), SetPolicy(policyOf(t, "endpoint_stale_after=30s"))}
+		for _, x := range exchanges(t, load([]byte(f.data)).Resources[0]) {
+			verbs = append(verbs, x.there)
+		}
+		for _, verb := range verbs {
+			want, err := editText("a.json", f.data, verb)
+			if err != nil {
+				t.Fatalf("%s: %v", f.name, err)
+			}
+			got, err := editText("a.yaml", f.data, verb)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s: %v (-JSON +YAML):\n%s", f.name, err, diff)
+			}
+		}
+	}
+}
+
+// TestEditQuotedKeys adds to mappings whose keys are in quotes, among some whose keys are not.
+func TestEditQuotedKeys(t *testing.T) {
+	t.Parallel()
+	const src = `cluster_name: a
+endpoints:
+- {"locality":{"zone":"a"},"lb_endpoints":[]}
+- 'locality': {'zone': 'b'}
+  'lb_endpoints': []
+`
+	for _, tt := range []struct{ spec, want string }{
+		{"192.0.2.1:80,zone=a,health=DRAINING", `+ - {"locality":{"zone":"a"},"lb_endpoints":[{"endpoint":{"address":{"socket_address":{"address":"192.0.2.1","port_value":80}}},"health_status":"DRAINING"}]}` + "\n"},
+		{"192.0.2.1:80,zone=b,health=DRAINING", "+   'lb_endpoints':\n+   - 'endpoint':\n+       'address':\n+         'socket_address': {'address':'192.0.2.1','port_value':80}\n+     'health_status': 'DRAINING'\n"},
+	} {
+		spec, err := ParseEndpoint(tt.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := editText("a.yaml", src, Add([]*EndpointSpec{spec}))
+		_, added, _ := strings.Cut(lineDiff(src, got), "\n")
+		if diff := cmp.Diff(tt.want, added); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.spec, err, diff)
+		}
+	}
+}
+
+// barePairs are lists in flow style that hold mappings without braces, which are one entry each.
+func barePairs() []string {
+	const endpoint = "endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}"
+	return []string{
+		"cluster_name: a\nendpoints: [lb_endpoints: [" + endpoint + "]]\n",
+		"cluster_name: a\nendpoints: [ lb_endpoints: [{" + endpoint + "}] ]\npolicy: {drop_overloads: [category: lb]}\n",
+		"cluster_name: a\nendpoints:\n- lb_endpoints: [ # above\n    " + endpoint + " # one\n    ]\n",
+		"{cluster_name: a, endpoints: [? lb_endpoints : [" + endpoint + ", load_balancing_weight: 3]]}\n",
+	}
+}
+
+// TestEditBarePair makes every edit in lists of mappings without braces, which get some when they need them.
+func TestEditBarePair(t *testing.T) {
+	t.Parallel()
+	const src = "cluster_name: a\nendpoints: [lb_endpoints: [endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}]]\n"
+	drained, err := editText("a.yaml", src, Drain(mustSelect(t, "all")))
+	want := "- endpoints: [lb_endpoints: [endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}]]\n" +
+		"+ endpoints: [lb_endpoints: [{endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}, health_status: DRAINING}]]\n"
+	if diff := cmp.Diff(want, lineDiff(src, drained)); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	var texts []text
+	for _, data := range barePairs() {
+		texts = append(texts, variants(text{"a.yaml", data})...)
+	}
+	for _, f := range texts {
+		text := f.data
+		load := loadText(f.fileName())
+		file := load([]byte(text))
+		for _, x := range exchanges(t, assignments(file)[0]) {
+			edited, err := Edit([]byte(text), file, load, editable, x.there)
+			if err == nil && x.back.Steps != nil {
+				_, err = Edit(edited.Data, edited.File, load, editable, x.back)
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", x.name, err, text)
+			}
+		}
+		for _, verb := range []Verb{SetWeight(mustSelect(t, "all"), uint32p(5), true), SetDrop(dropOf(t, "lb=5")), SetWeight(mustSelect(t, "all"), nil, false)} {
+			if _, err := editText(f.fileName(), text, verb); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		}
+	}
+}
+
 // TestRenameWrapped renames a resource together with its wrapper.
 func TestRenameWrapped(t *testing.T) {
 	t.Parallel()

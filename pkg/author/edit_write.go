@@ -12,24 +12,27 @@ func (s *style) scalar(l *literal, like document.Node) string {
 	if l.kind == bareLiteral && !(like.Kind() == document.Scalar && like.Style() != document.Plain && !isBlockScalar(like)) {
 		return l.text
 	}
-	if s.json {
-		if l.kind == bareLiteral && like.Style() == document.Plain {
-			return l.text
-		}
-		return quoted(l.text)
-	}
-	switch like.Style() {
-	case document.SingleQuoted:
-		if isPrintable(l.text) {
-			return "'" + strings.ReplaceAll(l.text, "'", "''") + "'"
-		}
-	case document.DoubleQuoted:
-		return quoted(l.text)
-	}
-	if l.kind != stringLiteral || isPlain(l.text) {
+	quotes := like.Style()
+	switch {
+	case s.json && l.kind == bareLiteral && like.Style() == document.Plain:
 		return l.text
+	case s.json:
+		return quoted(l.text)
+	case isNull(like): // nothing, or null: it has no quotes to follow
+		quotes = s.quotes
 	}
-	return quoted(l.text)
+	return inQuotes(l.text, quotes, l.kind != stringLiteral || isPlain(l.text))
+}
+
+// inQuotes writes a text in the quotes of a style; without any if it can be written so.
+func inQuotes(text string, quotes document.Style, plain bool) string {
+	switch {
+	case quotes == document.SingleQuoted && isPrintable(text):
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	case quotes != document.DoubleQuoted && plain:
+		return text
+	}
+	return quoted(text)
 }
 
 func isBlockScalar(n document.Node) bool {
@@ -45,17 +48,39 @@ func (s *style) key(name string, data bool, like document.Node) string {
 	if s.camel && !data {
 		name = camelCase(name)
 	}
-	quotes := document.Plain
-	if first := like.Target().First(); like.Target().Kind() == document.Mapping && first.Kind() == document.Scalar {
-		quotes = first.Style()
-	}
-	switch {
-	case s.json, quotes == document.DoubleQuoted, !isPlain(name):
+	if s.json {
 		return quoted(name)
-	case quotes == document.SingleQuoted:
-		return "'" + name + "'"
 	}
-	return name
+	return inQuotes(name, s.beside(like).quotes, isPlain(name))
+}
+
+// beside is the style of what stands beside the entries of a mapping: where its keys are in quotes, strings and the keys
+// of new mappings are too.
+func (s *style) beside(like document.Node) *style {
+	if like.Target().Kind() != document.Mapping {
+		return s
+	}
+	return s.quotedLike(like.Target().First())
+}
+
+// quotedLike is the style with the quotes of a key.
+func (s *style) quotedLike(key document.Node) *style {
+	if key.Kind() != document.Scalar || key.Style() == s.quotes {
+		return s
+	}
+	out := *s
+	out.quotes = key.Style()
+	return &out
+}
+
+// flowEntry writes an entry of a flow mapping. A key without quotes needs a blank behind its colon.
+func (s *style) flowEntry(l *literal, i int, like document.Node, f flowStyle, base int) string {
+	key := s.key(l.keys[i], l.data, like)
+	colon := f.colon
+	if colon == ":" && !strings.ContainsAny(key[len(key)-1:], `"'`) {
+		colon = ": "
+	}
+	return key + colon + s.beside(like).inFlow(l.vals[i], likeOf(like, l.keys[i]), f, base)
 }
 
 // order lists the indices of a mapping's entries: those that like has in its order, then the others.
@@ -127,7 +152,7 @@ func (s *style) flowElements(l *literal, like document.Node, f flowStyle, inner 
 		return parts
 	}
 	for _, i := range l.order(like) {
-		parts = append(parts, s.key(l.keys[i], l.data, like)+f.colon+s.inFlow(l.vals[i], likeOf(like, l.keys[i]), f, inner))
+		parts = append(parts, s.flowEntry(l, i, like, f, inner))
 	}
 	return parts
 }
@@ -167,6 +192,7 @@ func (s *style) inBlock(l *literal, like document.Node, indent int) []string {
 // entry writes a key with its value; pad is what stands before the key.
 func (s *style) entry(pad, name string, data bool, v *literal, like document.Node) []string {
 	head := pad + s.key(name, data, like) + ":"
+	s = s.beside(like)
 	child := likeOf(like, name)
 	if s.wantsFlow(v, child) {
 		return strings.Split(head+" "+s.inFlow(v, child, s.flow, len(pad)), s.eol)

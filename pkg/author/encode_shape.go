@@ -45,9 +45,32 @@ type Target struct {
 	Response proto.Message
 }
 
-// Write writes assignments. Errors: *SeveralError where the format cannot hold all of them, a list in a format that has
-// none, and an Any of a type that is not known in a text format.
+// TargetError tells what a format, a shape and an API version together cannot say.
+type TargetError struct{ Message string }
+
+func (e *TargetError) Error() string { return e.Message }
+
+// check refuses a list in protobuf, which has none, and what edsctl could not read again: its message types are not
+// linked into the program.
+func (t *Target) check() error {
+	switch {
+	case t.isText():
+	case t.Shape == eds.ShapeList:
+		return &TargetError{fmt.Sprintf("%s has no list of assignments: write a response", t.Format)}
+	case t.Shape == eds.ShapeBootstrap:
+		return &TargetError{fmt.Sprintf("a bootstrap is not written as %s, which edsctl does not read: write YAML or JSON", t.Format)}
+	case t.Shape == eds.ShapeCDS && t.Version != eds.V3:
+		return &TargetError{fmt.Sprintf("clusters of %s are not written as %s, which edsctl does not read: write YAML or JSON", t.Version, t.Format)}
+	}
+	return nil
+}
+
+// Write writes assignments. Errors: *SeveralError where the format cannot hold all of them, *TargetError where it has no
+// place for them, and an Any of a type that is not known in a text format.
 func (t *Target) Write(items []Item) ([]byte, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
 	switch t.Shape {
 	case eds.ShapeList:
 		return t.list(items)
@@ -120,9 +143,6 @@ func (t *Target) response(items []Item) written {
 
 // list writes the assignments as a YAML or JSON list; a line of JSON each.
 func (t *Target) list(items []Item) ([]byte, error) {
-	if !t.isText() {
-		return nil, fmt.Errorf("%s has no list of assignments: write a response", t.Format)
-	}
 	all := &literal{kind: listLiteral}
 	for i := range items {
 		v, err := messageOf(items[i].Assignment)

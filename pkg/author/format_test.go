@@ -69,6 +69,7 @@ endpoints:
   - {endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}}
   - {endpoint: {address: {socket_address: {address: 192.0.2.2, port_value: 80}}}}
 `},
+		{"a block scalar at the end", "a.yaml", "endpoints: []\ncluster_name:\n |\n backend\n# end\n", "cluster_name: |\n backend\nendpoints: []\n# end\n"},
 		{"only the assignment of a bootstrap", "a.yaml", `static_resources:
     clusters:
       - load_assignment:

@@ -135,9 +135,9 @@ func (r *layoutReader) mapping(n document.Node, out *layout, md protoreflect.Mes
 	}
 	for _, pr := range pairsOf(n) {
 		from, _ := pr.key.FullOffsets()
-		_, keyEnd := pr.key.Offsets()
+		keyStart, keyEnd := pr.key.Offsets()
 		key := string(r.src[from:keyEnd])
-		if pr.key.Kind() != document.Scalar || strings.ContainsAny(key, "\r\n") || isBlockScalar(pr.key) || key == "" || r.isExplicit(from) {
+		if pr.key.Kind() != document.Scalar || strings.ContainsAny(key, "\r\n") || isBlockScalar(pr.key) || keyStart == keyEnd || r.isExplicit(from) {
 			return errLayout
 		}
 		e := &element{key: key, at: from - r.lineOf(from)}

@@ -46,6 +46,9 @@ func (f formatter) assignment(res *eds.Resource) (document.Patch, error) {
 		lines = append([]string{""}, w.mapping(root, key+2)...)
 		start = line + len(strings.TrimRight(prefix, " "))
 	}
+	if isBreak(r.src[r.end-1]) { // it ends with a block scalar, whose last line break is part of it
+		lines = append(lines, "")
+	}
 	return document.Patch{Start: start, End: r.end, New: strings.Join(lines, w.eol)}, nil
 }
 

@@ -17,10 +17,17 @@ func FuzzFormat(f *testing.F) {
 		f.Add([]byte(t.data))
 	}
 	for _, t := range []string{
-		blockText, "? a\n: b\n", "cluster_name: |\n  a\n\nendpoints: []\n", "- cluster_name: a\n- {cluster_name: b}\n", "--- {cluster_name: a} # c\n...\n",
+		blockText, "? a\n: b\n", "cluster_name: a\n0: [{!0}]\n", "cluster_name: |\n  a\n\nendpoints: []\n", "- cluster_name: a\n- {cluster_name: b}\n", "--- {cluster_name: a} # c\n...\n",
 		"cluster_name: &a b # c\nendpoints: [ # d\n  {locality: {zone: *a}}, # e\n]\n", "kind: ConfigMap\napiVersion: v1\ndata: {a: \"cluster_name: a\\nendpoints: []\\n\"}\n",
 	} {
 		f.Add([]byte(t))
+	}
+	for _, t := range barePairs() {
+		f.Add([]byte(t))
+	}
+	spec, err := ParseEndpoint("192.0.2.254:4321,priority=97,zone=nowhere,hostname=h")
+	if err != nil {
+		f.Fatal(err)
 	}
 	draining := corev3.HealthStatus_DRAINING
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -35,7 +42,11 @@ func FuzzFormat(f *testing.F) {
 		if again := Fix(fixed.Data, fixed.File, load, func(diag.Problem) bool { return true }); len(again.Fixes) > 0 && len(fixed.Fixes) < maxRounds {
 			t.Errorf("fix again: %v\n%q", again.Fixes, fixed.Data)
 		}
-		for _, verb := range []Verb{SetHealth(mustSelect(t, "all"), &draining), Remove(mustSelect(t, "all"), true), Rename("x y"), SetWeight(mustSelect(t, "all"), nil, true)} {
+		all := mustSelect(t, "all")
+		for _, verb := range []Verb{
+			SetHealth(all, &draining), Remove(all, true), Rename("x y"), SetWeight(all, nil, true), SetWeight(all, uint32p(5), true),
+			Add([]*EndpointSpec{spec}), Move(all, spec.Place, true), SetDrop(dropOf(t, "lb=5")), SetPolicy(policyOf(t, "overprovisioning_factor=none")),
+		} {
 			_, _ = Edit(src, load(src), load, editable, verb) // that it is exact or refused is checked inside
 		}
 	})

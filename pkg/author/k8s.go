@@ -98,7 +98,7 @@ func ReadSlices(texts []SliceText, o SliceOptions) (*Slices, error) {
 			err = errors.New("the file holds no EndpointSlice")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Name, err)
+			return nil, inFile(t.Name, err)
 		}
 		all = append(all, found...)
 	}
@@ -108,6 +108,9 @@ func ReadSlices(texts []SliceText, o SliceOptions) (*Slices, error) {
 	}
 	out := &Slices{Service: chosen[0].service(), Namespace: chosen[0].Metadata.Namespace}
 	if chosen, err = sliceAddressType(chosen, o.AddressType); err != nil {
+		return nil, err
+	}
+	if err := checkPort(chosen, o.Port); err != nil {
 		return nil, err
 	}
 	at := map[string]int{}
@@ -126,6 +129,14 @@ func ReadSlices(texts []SliceText, o SliceOptions) (*Slices, error) {
 		}
 	}
 	return out, nil
+}
+
+// inFile names the file of an error: in front of its position, where it has one.
+func inFile(name string, err error) error {
+	if syntax := new(document.SyntaxError); errors.As(err, &syntax) && syntax.Span.IsKnown() {
+		return fmt.Errorf("%s:%w", name, err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 func parseSlices(data []byte) ([]endpointSlice, error) {
@@ -232,10 +243,25 @@ func sliceAddressType(all []endpointSlice, want string) ([]endpointSlice, error)
 	return out, nil
 }
 
-// port is the port of a slice's endpoints. A note says why the slice is left out.
-func (s *endpointSlice) port(want string) (port uint32, note string, err error) {
+// checkPort refuses a port that none of the slices has, if they have any: those of a service without endpoints need not.
+func checkPort(all []endpointSlice, want string) error {
 	var names []string
-	var found []slicePort
+	for i := range all {
+		found, has := all[i].ports(want)
+		if len(found) > 0 {
+			return nil
+		}
+		names = append(names, has...)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return fmt.Errorf("no slice has the port %q: there is %s", want, strings.Join(slices.Compact(names), ", "))
+}
+
+// ports finds the ports with a name or number, all of them when want is empty, and lists all that there are.
+func (s *endpointSlice) ports(want string) (found []slicePort, names []string) {
 	for _, p := range s.Ports {
 		if p.Port == nil || p.Protocol != nil && *p.Protocol == "SCTP" {
 			continue
@@ -250,6 +276,12 @@ func (s *endpointSlice) port(want string) (port uint32, note string, err error) 
 			found = append(found, p)
 		}
 	}
+	return found, names
+}
+
+// port is the port of a slice's endpoints. A note says why the slice is left out.
+func (s *endpointSlice) port(want string) (port uint32, note string, err error) {
+	found, names := s.ports(want)
 	switch {
 	case len(found) == 1, len(found) > 1 && want != "": // the same number with two protocols
 		return uint32(*found[0].Port), "", nil //nolint:gosec // checked when the address is made

@@ -2,6 +2,7 @@ package author
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,9 @@ var ErrChanged = errors.New("the file was changed by somebody else in the meanti
 
 // WriteFile puts data into the place of a file that held old: a new file beside it, complete and on disk, that is
 // renamed. At any moment the old or the new content is there. Mode and owner stay; where path is a symbolic link, what
-// it leads to is replaced. A file that is not writable is an error. Errors name no path.
-func WriteFile(path string, old, data []byte) error {
+// it leads to is replaced. A file that is not writable is an error, and nothing is
+// written when the context has ended. Errors name no path.
+func WriteFile(ctx context.Context, path string, old, data []byte) error {
 	path, info, err := writable(path)
 	if err != nil {
 		return bareError(err)
@@ -33,6 +35,9 @@ func WriteFile(path string, old, data []byte) error {
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, old) {
 		return ErrChanged
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if err := f.CloseAtomicallyReplace(); err != nil {
 		return bareError(err)

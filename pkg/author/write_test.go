@@ -2,6 +2,7 @@ package author
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +34,7 @@ func versions() [2][]byte {
 func writeForEver(path string) {
 	v := versions()
 	for i := 0; ; i++ {
-		if err := WriteFile(path, v[i%2], v[(i+1)%2]); err != nil {
+		if err := WriteFile(context.Background(), path, v[i%2], v[(i+1)%2]); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -111,7 +112,7 @@ func TestWriteFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := WriteFile(link, []byte("old"), []byte("new")); err != nil {
+	if err := WriteFile(t.Context(), link, []byte("old"), []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -125,7 +126,7 @@ func TestWriteFile(t *testing.T) {
 		if err := os.Chown(path, 1234, 2345); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteFile(path, []byte("new"), []byte("newer")); err != nil {
+		if err := WriteFile(t.Context(), path, []byte("new"), []byte("newer")); err != nil {
 			t.Fatal(err)
 		}
 		info, _ := os.Stat(path)
@@ -133,17 +134,22 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("the owner is %d:%d", s.Uid, s.Gid)
 		}
 	}
-	if err := WriteFile(path, []byte("what it was long ago"), []byte("x")); !errors.Is(err, ErrChanged) {
+	if err := WriteFile(t.Context(), path, []byte("what it was long ago"), []byte("x")); !errors.Is(err, ErrChanged) {
 		t.Errorf("a changed file: %v", err)
+	}
+	before, _ := os.ReadFile(path)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := WriteFile(ended, path, before, []byte("x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	before, _ := os.ReadFile(path)
-	if err := WriteFile(path, before, []byte("x")); err == nil || err.Error() != "the file is read-only" {
+	if err := WriteFile(t.Context(), path, before, []byte("x")); err == nil || err.Error() != "the file is read-only" {
 		t.Errorf("a read-only file: %v", err)
 	}
-	if err := WriteFile(dir, nil, []byte("x")); err == nil || err.Error() != "not a regular file" {
+	if err := WriteFile(t.Context(), dir, nil, []byte("x")); err == nil || err.Error() != "not a regular file" {
 		t.Errorf("a folder: %v", err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {

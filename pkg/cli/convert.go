@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,16 +108,16 @@ func runConvert(cmd *cobra.Command, env *Env, o *convertOptions, args []string) 
 	}
 	c := author.Conversion{Format: o.formatOf(in[0].File.Format), Shape: eds.Shape(o.shape), Version: eds.APIVersion(o.version)}
 	if o.split != "" {
-		return o.splitInto(env, c, in)
+		return o.splitInto(cmd.Context(), env, c, in)
 	}
 	out, err := c.Convert(in)
 	if err != nil {
-		return conversionError(err)
+		return o.conversionError(err)
 	}
 	if err := o.report(env, out); err != nil {
 		return err
 	}
-	return writeWhole(env, o.file, out.Data)
+	return writeWhole(cmd.Context(), env, o.file, out.Data)
 }
 
 // readConversion reads the files of the arguments.
@@ -145,8 +146,7 @@ func readConversion(ctx context.Context, env *Env, o *convertOptions, args []str
 		return nil, err
 	}
 	if len(in) == 0 {
-		return nil, withHint(fmt.Errorf("convert: no assignment found in %s", counted(len(files), "file")),
-			"an assignment is a ClusterLoadAssignment: alone, in a cluster's load_assignment, or in a discovery response")
+		return nil, noneFound("convert", counted(len(files), "file"))
 	}
 	return in, nil
 }
@@ -162,15 +162,27 @@ func withoutFollowed(all []*eds.Resource) []*eds.Resource {
 	return out
 }
 
-// conversionError turns what the user can put right by a flag into a usage error.
-func conversionError(err error) error {
+// conversionError adds what the user can do. What the target cannot say ends with exit 1, as a loss does; what must be
+// said on the command line is a usage error.
+func (o *convertOptions) conversionError(err error) error {
 	var shape *author.ShapeError
 	var several *author.SeveralError
+	var target *author.TargetError
+	var none *author.NoAssignmentError
+	toShape := "say what to write with --to-shape, such as --to-shape list for the assignments alone"
 	switch {
+	case errors.As(err, &shape) && shape.Shape == "":
+		return usageError(withHint(fmt.Errorf("convert: %w", err), toShape))
 	case errors.As(err, &shape):
-		return usageError(withHint(fmt.Errorf("convert: %w", err), "say what to write with --to-shape, such as --to-shape list for the assignments alone"))
+		return &codeError{exitFindings, withHint(fmt.Errorf("convert: %w", err), toShape)}
 	case errors.As(err, &several):
-		return usageError(withHint(fmt.Errorf("convert: %w", err), "write a response (--to-shape response), or one file each (--split DIR)"))
+		return &codeError{exitFindings, withHint(fmt.Errorf("convert: %w", err), "write a response (--to-shape response), or one file each (--split DIR)")}
+	case errors.As(err, &target):
+		return &codeError{exitFindings, fmt.Errorf("convert: %w", err)}
+	case errors.As(err, &none) && none.Format == eds.Binary && o.inputShape == "":
+		return withHint(fmt.Errorf("convert: %w", err), shapeHint)
+	case errors.As(err, &none):
+		return fmt.Errorf("convert: %w", err)
 	case errors.Is(err, author.ErrVersions):
 		return usageError(withHint(fmt.Errorf("convert: %w", err), "say which to write with --to-api-version"))
 	}
@@ -183,10 +195,16 @@ func (o *convertOptions) report(env *Env, out *author.Converted) error {
 		fmt.Fprintf(env.Stderr, "edsctl: converted as it is: %s\n", b)
 	}
 	if printLosses(env, out.Losses, o.drop) {
+		if o.inputShape == "" && slices.ContainsFunc(out.Losses, func(l author.Loss) bool { return l.Field > 0 }) {
+			fmt.Fprintln(env.Stderr, "hint: "+shapeHint)
+		}
 		return errFindings()
 	}
 	return nil
 }
+
+// shapeHint is for bytes that may be another message than they were taken for.
+const shapeHint = "bytes do not tell what they are: say it with --input-shape, such as cluster, any or resource"
 
 // printLosses names what the target cannot say, and tells whether that is a reason not to write.
 func printLosses(env *Env, losses []author.Loss, drop bool) (refused bool) {
@@ -216,10 +234,10 @@ func printLosses(env *Env, losses []author.Loss, drop bool) (refused bool) {
 }
 
 // splitInto writes one file for each assignment. Nothing is written unless all of it can be.
-func (o *convertOptions) splitInto(env *Env, c author.Conversion, in []author.ConversionInput) error {
+func (o *convertOptions) splitInto(ctx context.Context, env *Env, c author.Conversion, in []author.ConversionInput) error {
 	parts, err := c.Split(in)
 	if err != nil {
-		return conversionError(err)
+		return o.conversionError(err)
 	}
 	if len(parts) == 0 {
 		return errors.New("convert: there is no assignment to write")
@@ -232,7 +250,7 @@ func (o *convertOptions) splitInto(env *Env, c author.Conversion, in []author.Co
 	}
 	names := author.FileNames(parts, c.Format)
 	for i := range parts {
-		if err := writeWhole(env, filepath.Join(o.split, names[i]), parts[i].Data); err != nil {
+		if err := writeWhole(ctx, env, filepath.Join(o.split, names[i]), parts[i].Data); err != nil {
 			return err
 		}
 	}

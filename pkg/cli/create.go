@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -64,7 +65,7 @@ The result is validated first; with findings of severity error nothing is writte
 	fs.StringVar(&o.slice.Service, "service", "", "service whose slices to take, NAME or NAMESPACE/NAME")
 	fs.StringVar(&o.slice.Port, "port", "", "port of the slices to take, name or number")
 	enumVar(cmd, &o.slice.AddressType, "address-type", "", []string{"ipv4", "ipv6", "fqdn", "all"}, "addresses to take of slices and DNS")
-	listVar(fs, &o.hosts, "dns", "HOST:PORT", "host whose A and AAAA records to take (repeatable)", asIs)
+	listVar(fs, &o.hosts, "dns", "HOST:PORT", "host whose A and AAAA records to take (repeatable)", func(s string) (string, error) { return s, author.CheckHostPort(s) })
 	listVar(fs, &o.services, "srv", "NAME", "name whose SRV records to take (repeatable)", asIs)
 	fs.StringVar(&o.dnsServer, "dns-server", "", "name server to ask, HOST:PORT (that of the system when unset)")
 	fs.DurationVar(&o.timeout, "timeout", 15*time.Second, "limit for all look-ups together")
@@ -79,7 +80,32 @@ The result is validated first; with findings of severity error nothing is writte
 	return cmd
 }
 
+// checkSources refuses a command line that asks for nothing, and flags that choose among what is not asked for.
+func (o *createOptions) checkSources(flags *pflag.FlagSet) error {
+	dns := len(o.hosts)+len(o.services) > 0
+	var errs []error
+	if len(o.slices) == 0 {
+		errs = append(errs, refuseFlags(flags, "chooses among EndpointSlices, but there is no --endpoint-slice", "service", "port"))
+	}
+	if len(o.slices) == 0 && !dns {
+		errs = append(errs, refuseFlags(flags, "chooses among addresses of EndpointSlices and DNS, but there is no --endpoint-slice, --dns or --srv", "address-type"))
+	}
+	if !dns {
+		errs = append(errs, refuseFlags(flags, "is about DNS, but there is no --dns or --srv", "dns-server", "timeout"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if len(o.endpoints)+len(o.tables)+len(o.slices)+len(o.drops) == 0 && !dns && !flags.Changed("overprovisioning-factor") {
+		return withHint(usagef("create: nothing to make an assignment of"), "say where the endpoints are: --endpoint, --csv, --endpoint-slice, --dns or --srv")
+	}
+	return nil
+}
+
 func runCreate(cmd *cobra.Command, env *Env, o *createOptions, args []string) error {
+	if err := o.checkSources(cmd.Flags()); err != nil {
+		return err
+	}
 	c := author.Creation{Drops: o.drops, LocalityWeights: o.weights}
 	if len(args) > 0 {
 		c.Name = args[0]
@@ -92,6 +118,9 @@ func runCreate(cmd *cobra.Command, env *Env, o *createOptions, args []string) er
 	}
 	if c.Name == "" {
 		return usageError(withHint(errors.New("create: no name given"), "usage: "+cmd.UseLine()))
+	}
+	if err := author.CheckText(c.Name); err != nil {
+		return usageError(fmt.Errorf("create: name %w", err))
 	}
 	assignment, err := author.Create(&c)
 	if err != nil {
@@ -106,10 +135,10 @@ func runCreate(cmd *cobra.Command, env *Env, o *createOptions, args []string) er
 	}
 	t := author.Target{Format: o.formatOf(eds.YAML), Shape: eds.Shape(o.shape), Version: eds.APIVersion(o.version)}
 	data, err := t.Write([]author.Item{{Assignment: made}})
-	if err != nil {
-		return usageError(fmt.Errorf("create: %w", err))
+	if err != nil { // the target cannot say it
+		return &codeError{exitFindings, fmt.Errorf("create: %w", err)}
 	}
-	return writeWhole(env, o.file, data)
+	return writeWhole(cmd.Context(), env, o.file, data)
 }
 
 // gather collects the endpoints of all sources, in the order of the flags' kinds.

@@ -100,7 +100,7 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		}
 		out.Assignments = append(out.Assignments, a)
 	}
-	if err := writeTargets(env, o.outputs, out.Write, renderOptions(cmd, env)); err != nil {
+	if err := writeTargets(cmd.Context(), env, o.outputs, out.Write, renderOptions(cmd, env)); err != nil {
 		return err
 	}
 	if !out.Same() {

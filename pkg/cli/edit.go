@@ -9,10 +9,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/input"
+	"github.com/edsctl/edsctl/pkg/selector"
+	"github.com/edsctl/edsctl/pkg/validate"
 )
 
 type editOptions struct {
@@ -53,7 +56,7 @@ validates or is left unchanged.`,
 		},
 	}
 	flags := cmd.Flags()
-	o.inputOptions.bind(cmd)
+	o.inputOptions.bindFile(cmd)
 	o.profile.bind(cmd)
 	flags.StringVar(&o.name, "name", "", "name of the one assignment to edit")
 	flags.BoolVar(&o.all, "all", false, "edit every assignment of the file in which the selector matches")
@@ -73,6 +76,11 @@ func checkEditArgs(_ *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
+	for _, arg := range args[1:] {
+		if err := author.CheckText(arg); err != nil {
+			return err
+		}
+	}
 	var names []string
 	for _, v := range editVerbs() {
 		if v.name == args[1] {
@@ -81,6 +89,21 @@ func checkEditArgs(_ *cobra.Command, args []string) error {
 		names = append(names, v.name)
 	}
 	return withHint(fmt.Errorf("unknown verb %q: must be one of %s", args[1], strings.Join(names, ", ")), didYouMean(args[1], names, "")...)
+}
+
+// checkEditFlags refuses flags that a verb, or an edit without one, does not look at.
+func checkEditFlags(flags *pflag.FlagSet, verb []string) error {
+	if len(verb) == 0 {
+		return refuseFlags(flags, "has no effect without a verb", "all", "name", "locality", "prune")
+	}
+	var unused []string
+	for flag, verbs := range map[string][]string{"locality": {"set-weight", "scale-weights"}, "prune": {"remove", "move"}} {
+		if !slices.Contains(verbs, verb[0]) {
+			unused = append(unused, flag)
+		}
+	}
+	slices.Sort(unused)
+	return refuseFlags(flags, "has no effect on "+verb[0], unused...)
 }
 
 func completeEdit(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -103,6 +126,9 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 	if o.all && o.name != "" {
 		return usagef("--all: cannot be combined with --name")
 	}
+	if err := checkEditFlags(cmd.Flags(), args[1:]); err != nil {
+		return err
+	}
 	t, err := openEdited(cmd, env, o.inputOptions, &o.profile, args[0])
 	if err != nil {
 		return err
@@ -110,6 +136,7 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 	if len(args) == 1 {
 		return runEditor(cmd.Context(), env, o, t)
 	}
+	defer exitSoon(cmd.Context(), env)() // there is no editor to wait for
 	verb, err := parseVerb(o, args[1], args[2:])
 	if err != nil {
 		return usageError(fmt.Errorf("%s: %w", args[1], err))
@@ -119,14 +146,20 @@ func runEdit(cmd *cobra.Command, env *Env, o *editOptions, args []string) error 
 		return err
 	}
 	edited, err := author.Edit(t.data, t.loaded, t.load, pick, verb)
+	if none := new(selector.NoMatchError); errors.As(err, &none) {
+		return usageError(fmt.Errorf("%s: %w", t.name, err))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
-	return t.finish(edited, o)
+	return t.finish(cmd.Context(), edited, o)
 }
 
 // finish checks, shows and writes what came of an edit.
-func (t *edited) finish(e *author.Edited, o *editOptions) error {
+func (t *edited) finish(ctx context.Context, e *author.Edited, o *editOptions) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if string(e.Data) == string(t.data) {
 		fmt.Fprintf(t.env.Stderr, "%s: nothing to change\n", t.name)
 		if t.isStdin() {
@@ -138,8 +171,14 @@ func (t *edited) finish(e *author.Edited, o *editOptions) error {
 	if err := t.accept(e.File, e.Data, o.allowInvalid); err != nil {
 		return err
 	}
-	t.describe(e.Changes)
-	return t.write(e.Data, o.dryRun)
+	if o.dryRun && ctx.Err() == nil {
+		t.describe(e.Changes)
+	}
+	err := t.write(ctx, e.Data, o.dryRun)
+	if err == nil && !o.dryRun { // it is done now
+		t.describe(e.Changes)
+	}
+	return err
 }
 
 // describedChanges is how many changes of an assignment are named one by one.
@@ -223,6 +262,7 @@ type edited struct {
 	data   []byte
 	loaded *eds.File
 	load   author.Load
+	report *validate.Report // on the file as it was, once it was asked for
 }
 
 // openEdited reads a file that is to be edited.
@@ -260,8 +300,10 @@ func (v *validation) open(ctx context.Context, file *input.File) (*edited, error
 func (t *edited) isStdin() bool { return t.name == input.Stdin }
 
 // write puts the new text into the file, or shows the difference.
-func (t *edited) write(data []byte, diff bool) error {
+func (t *edited) write(ctx context.Context, data []byte, diff bool) error {
 	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case diff:
 		_, err := io.WriteString(t.env.Stdout, author.UnifiedDiff(t.name, t.data, data))
 		return err
@@ -269,7 +311,7 @@ func (t *edited) write(data []byte, diff bool) error {
 		_, err := t.env.Stdout.Write(data)
 		return err
 	}
-	if err := author.WriteFile(t.name, t.data, data); err != nil {
+	if err := author.WriteFile(ctx, t.name, t.data, data); err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	return nil

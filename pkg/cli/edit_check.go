@@ -23,32 +23,69 @@ func (t *edited) judgeLoaded(f *eds.File) validate.Report {
 	return report
 }
 
-// accept refuses a result that does not validate; with allowInvalid, one that is worse than the file was before.
+// accept refuses a result that does not validate; with allowInvalid, one that is worse than the file was before. The
+// warnings of a result that is accepted are shown, if the file did not have them before.
 func (t *edited) accept(after *eds.File, data []byte, allowInvalid bool) error {
 	report := t.judgeLoaded(after)
 	bad := errorsOf(&report, t.p.clients())
-	if len(bad) == 0 {
-		return nil
+	if len(bad) > 0 && allowInvalid {
+		bad = more(bad, errorsOf(t.before(), t.p.clients()))
 	}
-	if allowInvalid {
-		before := t.judgeLoaded(t.load(t.data))
-		known := errorsOf(&before, t.p.clients())
-		worse := map[string]int{}
-		for what, n := range bad {
-			if n > known[what] {
-				worse[what] = n
-			}
-		}
-		if len(worse) == 0 {
-			return nil
-		}
-		bad = worse
+	if len(bad) == 0 {
+		t.warn(&report, data)
+		return nil
 	}
 	t.explain(t.env.Stderr, &report, data, func(f *diag.Finding) bool { return bad[errorKey(f.Resource, f.Rule)] > 0 })
 	if allowInvalid {
 		return &codeError{exitFindings, fmt.Errorf("%s: nothing is written: the result would be worse than the file is", t.name)}
 	}
 	return refused(t.name)
+}
+
+// before is the report on the file as it was.
+func (t *edited) before() *validate.Report {
+	if t.report == nil {
+		report := t.judgeLoaded(t.load(t.data))
+		t.report = &report
+	}
+	return t.report
+}
+
+// more is what occurs more often than before.
+func more(now, before map[string]int) map[string]int {
+	out := map[string]int{}
+	for what, n := range now {
+		if n > before[what] {
+			out[what] = n
+		}
+	}
+	return out
+}
+
+// warn shows the warnings that came with an edit. A rule that warns as often as before does so of a resource that was
+// renamed.
+func (t *edited) warn(r *validate.Report, data []byte) {
+	byKey := warningsOf(r, func(f *diag.Finding) string { return errorKey(f.Resource, f.Rule) })
+	if len(byKey) == 0 {
+		return
+	}
+	rule := func(f *diag.Finding) string { return f.Rule }
+	fresh := more(byKey, warningsOf(t.before(), func(f *diag.Finding) string { return errorKey(f.Resource, f.Rule) }))
+	rules := more(warningsOf(r, rule), warningsOf(t.before(), rule))
+	t.explain(t.env.Stderr, r, data, func(f *diag.Finding) bool {
+		return f.Severity == diag.Warning && fresh[errorKey(f.Resource, f.Rule)] > 0 && rules[f.Rule] > 0
+	})
+}
+
+// warningsOf counts the findings of severity warning.
+func warningsOf(r *validate.Report, key func(*diag.Finding) string) map[string]int {
+	out := map[string]int{}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity == diag.Warning {
+			out[key(f)]++
+		}
+	}
+	return out
 }
 
 // refused tells that a result is not written because of its findings, which are shown: exit 1.

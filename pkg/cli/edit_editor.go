@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/validate"
 )
 
 // remark begins the lines that edit puts at the top of the copy in the editor and takes out again.
@@ -64,10 +65,12 @@ func (t *edited) editLoop(ctx context.Context, env *Env, o *editOptions, copyPat
 			return true, nil
 		}
 		text = saved
-		if remarks = t.remarks(text, o.allowInvalid); remarks != "" {
+		report := t.judgeLoaded(t.load(text))
+		if remarks = t.remarks(&report, text, o.allowInvalid); remarks != "" {
 			continue
 		}
-		if err := t.write(text, o.dryRun); err != nil {
+		t.warn(&report, text)
+		if err := t.write(ctx, text, o.dryRun); err != nil {
 			return true, err
 		}
 		return false, nil
@@ -75,16 +78,10 @@ func (t *edited) editLoop(ctx context.Context, env *Env, o *editOptions, copyPat
 }
 
 // remarks are the findings for which a text cannot be written, as lines for the top of the copy. Empty: it can.
-func (t *edited) remarks(text []byte, allowInvalid bool) string {
-	report := t.judgeLoaded(t.load(text))
-	bad := errorsOf(&report, t.p.clients())
+func (t *edited) remarks(report *validate.Report, text []byte, allowInvalid bool) string {
+	bad := errorsOf(report, t.p.clients())
 	if allowInvalid {
-		before := t.judgeLoaded(t.load(t.data))
-		for what, n := range errorsOf(&before, t.p.clients()) {
-			if bad[what] <= n {
-				delete(bad, what)
-			}
-		}
+		bad = more(bad, errorsOf(t.before(), t.p.clients()))
 	}
 	if len(bad) == 0 {
 		return ""
@@ -92,7 +89,7 @@ func (t *edited) remarks(text []byte, allowInvalid bool) string {
 	var b bytes.Buffer
 	b.WriteString("this does not validate; save it unchanged to give up. These lines are taken out again.\n")
 	// The lines above the text do not count in the positions.
-	t.explain(&b, &report, text, func(f *diag.Finding) bool { return bad[errorKey(f.Resource, f.Rule)] > 0 })
+	t.explain(&b, report, text, func(f *diag.Finding) bool { return bad[errorKey(f.Resource, f.Rule)] > 0 })
 	lines := strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n")
 	return remark + strings.Join(lines, remark) + "\n"
 }

@@ -27,7 +27,7 @@ type exitCode struct {
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, "all is well"},
-		{exitFindings, "findings at or above the threshold, a failed assertion, a rejected assignment in simulate, a difference in diff or format --check, or an edit whose result does not validate"},
+		{exitFindings, "findings at or above the threshold, a failed assertion, a rejected assignment in simulate, a difference in diff or format --check, a conversion whose target cannot say everything, or an edit whose result does not validate"},
 		{exitUsage, "the command line, the environment or a configuration file is wrong"},
 		{exitFailure, "it could not be done: a file cannot be read, no assignment was found, there is no connection"},
 		{exitUnanswered, "timed out or unanswered names; what came was printed"},

@@ -64,30 +64,38 @@ func runFormat(cmd *cobra.Command, env *Env, o *formatOptions, args []string) er
 	if len(files) > 1 && !o.write && !o.check && !o.diff {
 		return usagef("format: several files cannot be printed: use --write, --check or --diff")
 	}
-	changed := false
+	found, changed := false, false
 	for _, file := range files {
-		different, err := v.format(ctx, o, file)
+		t, err := v.open(ctx, file)
+		if err == nil {
+			found = found || t.hasAssignment()
+			var different bool
+			different, err = t.format(ctx, o)
+			changed = changed || different
+		}
 		errs = append(errs, err)
-		changed = changed || different
 	}
 	if changed && o.check {
 		errs = append(errs, errFindings())
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil || found {
+		return err
+	}
+	return noneFound("format", counted(len(files), "file"))
 }
 
-// format formats one file and tells whether it differs.
-func (v *validation) format(ctx context.Context, o *formatOptions, file *input.File) (changed bool, err error) {
+func (t *edited) hasAssignment() bool {
+	return slices.ContainsFunc(t.loaded.Resources, func(r *eds.Resource) bool { return !r.Absent })
+}
+
+// format writes, shows or compares the formatted text, and tells whether it differs.
+func (t *edited) format(ctx context.Context, o *formatOptions) (changed bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	t, err := v.open(ctx, file)
-	if err != nil {
-		return false, err
-	}
-	if !slices.ContainsFunc(t.loaded.Resources, func(r *eds.Resource) bool { return !r.Absent }) {
+	if !t.hasAssignment() {
 		for _, r := range t.loaded.Resources {
-			if file.Named {
+			if t.file.Named || r.Unreadable {
 				return false, absentError(r)
 			}
 		}
@@ -95,7 +103,7 @@ func (v *validation) format(ctx context.Context, o *formatOptions, file *input.F
 	}
 	data, err := author.Format(t.data, t.loaded, t.load)
 	if err != nil {
-		if !file.Named { // of a directory: a binary file is left alone
+		if binary := t.loaded.Format == eds.Binary || t.loaded.Format == eds.TextProto; binary && !t.file.Named { // it is left alone
 			return false, nil //nolint:nilerr // see above
 		}
 		return false, fmt.Errorf("%s: %w", t.name, err)
@@ -110,7 +118,7 @@ func (v *validation) format(ctx context.Context, o *formatOptions, file *input.F
 	case o.check:
 		_, err = fmt.Fprintln(t.env.Stdout, t.name)
 	default:
-		if err = t.write(data, false); err == nil {
+		if err = t.write(ctx, data, false); err == nil {
 			fmt.Fprintf(t.env.Stderr, "%s: formatted\n", t.name)
 		}
 	}

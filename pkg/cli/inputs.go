@@ -28,8 +28,13 @@ type inputOptions struct {
 type pathMapping struct{ from, to string }
 
 func (o *inputOptions) bind(cmd *cobra.Command) {
+	listVar(cmd.Flags(), &o.include, "include", "GLOB", "further files of directories to read (repeatable)", parseGlob)
+	o.bindFile(cmd)
+}
+
+// bindFile declares the flags of a command that reads one file.
+func (o *inputOptions) bindFile(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	listVar(flags, &o.include, "include", "GLOB", "further files of directories to read (repeatable)", parseGlob)
 	o.maxBytes = input.DefaultMaxBytes
 	flags.Var((*byteLimit)(&o.maxBytes), "max-bytes", "limit for one document, in bytes")
 	listVar(flags, &o.pathMap, "path-map", "FROM=TO", "where to find EDS files that a bootstrap names (repeatable)", parsePathMapping)

@@ -27,10 +27,8 @@ func Main(ctx context.Context, env Env, args []string) int {
 		ctx = env.Interruptible(ctx)
 	}
 	polite := endsItself(root, args)
-	if env.Exit != nil && !polite {
-		defer context.AfterFunc(ctx, func() {
-			time.AfterFunc(interruptGrace, func() { env.Exit(exitInterrupted) })
-		})()
+	if !polite {
+		defer exitSoon(ctx, &env)()
 	}
 	root.SetArgs(args)
 	help := &checkedWriter{w: env.Stdout}
@@ -58,6 +56,15 @@ func (c *checkedWriter) Write(b []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
+}
+
+// exitSoon ends the process some time after the context has ended; stop calls that off.
+func exitSoon(ctx context.Context, env *Env) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if env.Exit != nil {
+			time.AfterFunc(interruptGrace, func() { env.Exit(exitInterrupted) })
+		}
+	})
 }
 
 // interruptGrace is how long a run may go on after an interrupt.

@@ -40,7 +40,7 @@ The shapes are ` + strings.Join(shapes, ", ") + `. "auto" tells the others apart
 			}
 			return nil
 		}),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o := author.SchemaOptions{Shape: author.AnySchema, Version: eds.APIVersion(version), Strict: strict}
 			if len(args) == 1 {
 				o.Shape = eds.Shape(args[0])
@@ -49,7 +49,7 @@ The shapes are ` + strings.Join(shapes, ", ") + `. "auto" tells the others apart
 			if err != nil {
 				return usageError(fmt.Errorf("schema: %w", err))
 			}
-			return writeWhole(env, file, data)
+			return writeWhole(cmd.Context(), env, file, data)
 		},
 	}
 	enumVar(cmd, &version, "api-version", string(eds.V3), []string{"v2", "v3alpha", "v3"}, "API version")

@@ -105,6 +105,18 @@ func isExplicit(f *pflag.Flag) bool {
 	return len(origin) > 0 && (origin[0] == fromFlag || origin[0] == fromEnv)
 }
 
+// refuseFlags refuses those of the flags that the command line has, though they have no effect; why says that. Variables
+// and configuration files are for many runs, and may set them.
+func refuseFlags(flags *pflag.FlagSet, why string, names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if origin := flags.Lookup(name).Annotations[originAnnotation]; len(origin) > 0 && origin[0] == fromFlag {
+			errs = append(errs, usagef("--%s: %s", name, why))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // splitValue splits the value of a variable when the flag is repeatable: at commas, or at line ends where a value may have
 // commas in it.
 func splitValue(f *pflag.Flag, value string) []string {

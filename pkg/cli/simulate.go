@@ -122,7 +122,7 @@ func runSimulate(cmd *cobra.Command, env *Env, o *simulateOptions, args []string
 	if err := cmd.Context().Err(); err != nil {
 		return err
 	}
-	err = writeTargets(env, o.outputs, result.Write, renderOptions(cmd, env))
+	err = writeTargets(cmd.Context(), env, o.outputs, result.Write, renderOptions(cmd, env))
 	if failed != "" {
 		fmt.Fprint(env.Stderr, failed)
 		err = errors.Join(err, errFindings())
@@ -275,9 +275,9 @@ func runSweep(cmd *cobra.Command, env *Env, o *simulateOptions, in []simulated, 
 	if len(missed) > 0 && len(out.Sweeps) == 0 && rejected(out.Rejected) == nil {
 		return missed[0]
 	}
-	err = writeTargets(env, o.outputs, out.Write, renderOptions(cmd, env))
+	err = writeTargets(cmd.Context(), env, o.outputs, out.Write, renderOptions(cmd, env))
 	if err == nil && o.plot != "" && len(out.Sweeps) > 0 {
-		err = writePlot(env, o.plot, out)
+		err = writePlot(cmd.Context(), env, o.plot, out)
 	}
 	return errors.Join(err, rejected(out.Rejected))
 }

@@ -123,8 +123,7 @@ func absentError(r *eds.Resource) error {
 // named keeps the assignments with a name; all when it is empty.
 func named(cmd *cobra.Command, all []simulated, name string, args []string) ([]simulated, error) {
 	if len(all) == 0 {
-		return nil, withHint(fmt.Errorf("%s: no assignment found in %s", cmd.Name(), counted(len(args), "path")),
-			"an assignment is a ClusterLoadAssignment: alone, in a cluster's load_assignment, or in a discovery response")
+		return nil, noneFound(cmd.Name(), counted(len(args), "path"))
 	}
 	if name == "" {
 		return all, nil

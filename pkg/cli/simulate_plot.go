@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -20,13 +21,13 @@ func plotFormat(file string) (string, error) {
 }
 
 // writePlot writes the picture of a sweep to a file.
-func writePlot(env *Env, file string, sweeps *render.Sweeps) error {
+func writePlot(ctx context.Context, env *Env, file string, sweeps *render.Sweeps) error {
 	format, err := plotFormat(file)
 	if err != nil {
 		return err
 	}
 	draw := func(w io.Writer, format string, _ render.Options) error { return sweeps.Plot(w, format) }
-	if err := writeTargets(env, []target{{format, file}}, draw, func(target) render.Options { return render.Options{} }); err != nil {
+	if err := writeTargets(ctx, env, []target{{format, file}}, draw, func(target) render.Options { return render.Options{} }); err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	return nil

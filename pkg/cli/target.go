@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,6 +18,9 @@ import (
 // target is one --output: a format and where it goes; no file is standard output.
 type target struct{ format, file string }
 
+// stdoutName as the name of an output file is standard output.
+const stdoutName = "-"
+
 // targetsVar declares --output, repeatable. The default is the first format on standard output.
 func targetsVar(cmd *cobra.Command, targets *[]target, formats []string, help string) {
 	*targets = []target{{format: formats[0]}}
@@ -27,6 +31,9 @@ func targetsVar(cmd *cobra.Command, targets *[]target, formats []string, help st
 		}
 		if hasFile && file == "" {
 			return target{}, fmt.Errorf("%q names no file", s)
+		}
+		if file == stdoutName {
+			file = ""
 		}
 		return target{format, file}, nil
 	}}, false}
@@ -77,7 +84,7 @@ func (l *targetList) Replace(texts []string) error {
 
 // writeTargets writes a result to every target. Files are written beside their place and put there when all of them
 // are complete, so that a failure or an interrupt leaves what was there.
-func writeTargets(env *Env, targets []target, write func(w io.Writer, format string, o render.Options) error, options func(target) render.Options) error {
+func writeTargets(ctx context.Context, env *Env, targets []target, write func(w io.Writer, format string, o render.Options) error, options func(target) render.Options) error {
 	var pending []*renameio.PendingFile
 	defer func() {
 		for _, f := range pending {
@@ -88,9 +95,15 @@ func writeTargets(env *Env, targets []target, write func(w io.Writer, format str
 		if t.file == "" {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := writeFile(t, &pending, write, options(t)); err != nil {
 			return fmt.Errorf("%s: %w", t.file, bareError(err))
 		}
+	}
+	if err := ctx.Err(); err != nil { // what was interrupted leaves what was there
+		return err
 	}
 	for _, f := range pending {
 		if err := f.CloseAtomicallyReplace(); err != nil {
@@ -143,11 +156,14 @@ func bareError(err error) error {
 	return err
 }
 
-// writeWhole writes bytes to a file, atomically, or to standard output when none is named.
-func writeWhole(env *Env, file string, data []byte) error {
+// writeWhole writes bytes to a file, atomically, or to standard output when none or "-" is named.
+func writeWhole(ctx context.Context, env *Env, file string, data []byte) error {
+	if file == stdoutName {
+		file = ""
+	}
 	write := func(w io.Writer, _ string, _ render.Options) error {
 		_, err := w.Write(data)
 		return err
 	}
-	return writeTargets(env, []target{{file: file}}, write, func(target) render.Options { return render.Options{} })
+	return writeTargets(ctx, env, []target{{file: file}}, write, func(target) render.Options { return render.Options{} })
 }

@@ -115,7 +115,7 @@ func runValidate(cmd *cobra.Command, env *Env, o *validateOptions, args []string
 	if inputErr != nil { // a report that lacks a file must not look whole later
 		targets = slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.file != "" })
 	}
-	err = writeTargets(env, targets, result.Write, func(t target) render.Options {
+	err = writeTargets(ctx, env, targets, result.Write, func(t target) render.Options {
 		return render.Options{Color: t.file == "" && useColor(cmd, env, env.Stdout), Version: env.Version.Number}
 	})
 	if err != nil {
@@ -137,7 +137,12 @@ func foundNone(v *render.Validation) error {
 			return nil
 		}
 	}
-	return withHint(fmt.Errorf("validate: no assignment found in %s", counted(v.Files+v.Skipped, "file")),
+	return noneFound("validate", counted(v.Files+v.Skipped, "file"))
+}
+
+// noneFound tells that a command found no assignment, and what that is.
+func noneFound(command, where string) error {
+	return withHint(fmt.Errorf("%s: no assignment found in %s", command, where),
 		"an assignment is a ClusterLoadAssignment: alone, in a cluster's load_assignment, or in a discovery response")
 }
 

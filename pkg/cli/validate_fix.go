@@ -33,7 +33,7 @@ func (v *validation) fixAll(ctx context.Context, args []string) (differ bool, er
 		if err != nil {
 			continue
 		}
-		fixed, err := t.fix()
+		fixed, err := t.fix(ctx)
 		errs = append(errs, err)
 		differ = differ || fixed
 	}
@@ -41,12 +41,12 @@ func (v *validation) fixAll(ctx context.Context, args []string) (differ bool, er
 }
 
 // fix makes the fixes of one file.
-func (t *edited) fix() (changed bool, err error) {
+func (t *edited) fix(ctx context.Context) (changed bool, err error) {
 	result := author.Fix(t.data, t.loaded, t.load, t.wanted())
 	if len(result.Fixes) == 0 {
 		return false, nil
 	}
-	if err := t.write(result.Data, t.v.options.diff); err != nil {
+	if err := t.write(ctx, result.Data, t.v.options.diff); err != nil {
 		return false, err
 	}
 	for _, f := range result.Fixes {

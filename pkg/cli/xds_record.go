@@ -13,6 +13,9 @@ func openRecording(ctx context.Context, file string, o xds.Options, names []stri
 	if file == "" {
 		return nil, nil
 	}
+	if file == stdoutName {
+		return nil, usagef("--record: needs a file: standard output is for the result")
+	}
 	r, err := xds.NewRecorder(ctx, file, xds.RecordHeader{
 		Time: time.Now().UTC(), Server: o.Dial.Target, Transport: o.Transport, Service: o.Service, Resource: o.ResourceVersion,
 		Names: names, NodeID: o.Node.GetId(),
