@@ -50,17 +50,10 @@ type TargetError struct{ Message string }
 
 func (e *TargetError) Error() string { return e.Message }
 
-// check refuses a list in protobuf, which has none, and what edsctl could not read again: its message types are not
-// linked into the program.
+// check refuses a list in protobuf, which has none.
 func (t *Target) check() error {
-	switch {
-	case t.isText():
-	case t.Shape == eds.ShapeList:
+	if t.Shape == eds.ShapeList && !t.isText() {
 		return &TargetError{fmt.Sprintf("%s has no list of assignments: write a response", t.Format)}
-	case t.Shape == eds.ShapeBootstrap:
-		return &TargetError{fmt.Sprintf("a bootstrap is not written as %s, which edsctl does not read: write YAML or JSON", t.Format)}
-	case t.Shape == eds.ShapeCDS && t.Version != eds.V3:
-		return &TargetError{fmt.Sprintf("clusters of %s are not written as %s, which edsctl does not read: write YAML or JSON", t.Version, t.Format)}
 	}
 	return nil
 }
