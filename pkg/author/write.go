@@ -50,14 +50,14 @@ func fill(f *renameio.PendingFile, info fs.FileInfo, data []byte) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := keepOwner(f.File, info); err != nil {
+	if err := KeepOwner(f.File, info); err != nil {
 		return fmt.Errorf("keep the owner: %w", bareError(err))
 	}
 	return f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)) // chown may clear bits
 }
 
-// keepOwner gives the file the owner of another.
-func keepOwner(f *os.File, info fs.FileInfo) error {
+// KeepOwner gives a file the owner of another, of which info tells.
+func KeepOwner(f *os.File, info fs.FileInfo) error {
 	was, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return nil

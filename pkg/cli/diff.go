@@ -100,6 +100,9 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		}
 		out.Assignments = append(out.Assignments, a)
 	}
+	if err := overInput(o.outputs, args); err != nil {
+		return err
+	}
 	if err := writeTargets(cmd.Context(), env, o.outputs, out.Write, renderOptions(cmd, env)); err != nil {
 		return err
 	}

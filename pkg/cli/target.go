@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/edsctl/edsctl/pkg/author"
 	"github.com/edsctl/edsctl/pkg/render"
 )
 
@@ -125,20 +127,50 @@ func writeFile(t target, pending *[]*renameio.PendingFile, write func(io.Writer,
 	path := t.file
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
+	} else if link, err := os.Readlink(path); err == nil { // to a file that does not exist yet
+		if path = link; !filepath.IsAbs(link) {
+			path = filepath.Join(filepath.Dir(t.file), link)
+		}
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	exists := err == nil
+	switch {
+	case exists && !info.Mode().IsRegular():
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
 		return joinClose(write(f, t.format, o), f)
+	case exists && info.Mode().Perm()&0o222 == 0:
+		return errors.New("the file is read-only")
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
 		return err
 	}
 	*pending = append(*pending, f)
+	if exists {
+		if err := author.KeepOwner(f.File, info); err != nil {
+			return fmt.Errorf("keep the owner: %w", bareError(err))
+		}
+	}
 	return write(f, t.format, o)
+}
+
+// overInput refuses a report in the place of a file that it is about. names are files and what else stands for inputs.
+func overInput(targets []target, names []string) error {
+	for _, t := range targets {
+		to, err := os.Stat(t.file)
+		if t.file == "" || err != nil || !to.Mode().IsRegular() {
+			continue
+		}
+		for _, name := range names {
+			if from, err := os.Stat(name); err == nil && os.SameFile(from, to) {
+				return usagef("-o %s=%s: would write over the input %s", t.format, t.file, name)
+			}
+		}
+	}
+	return nil
 }
 
 func joinClose(err error, f io.Closer) error {

@@ -111,8 +111,11 @@ func runValidate(cmd *cobra.Command, env *Env, o *validateOptions, args []string
 	case result.Files == 0 && result.Skipped == 0 && inputErr != nil:
 		return inputErr
 	}
-	targets := o.outputs
-	if inputErr != nil { // a report that lacks a file must not look whole later
+	if err := overInput(o.outputs, append(filesOf(result), args...)); err != nil {
+		return err
+	}
+	targets, none := o.outputs, foundNone(result)
+	if inputErr != nil || none != nil { // a report that lacks a file, or is about nothing, must not look whole later
 		targets = slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.file != "" })
 	}
 	err = writeTargets(ctx, env, targets, result.Write, func(t target) render.Options {
@@ -121,7 +124,18 @@ func runValidate(cmd *cobra.Command, env *Env, o *validateOptions, args []string
 	if err != nil {
 		return errors.Join(inputErr, err)
 	}
-	return errors.Join(inputErr, foundNone(result), failOn(result, o.failOn))
+	return errors.Join(inputErr, none, failOn(result, o.failOn))
+}
+
+// filesOf are the files of the resources.
+func filesOf(v *render.Validation) []string {
+	var files []string
+	for i := range v.Resources {
+		if name := v.Resources[i].File; len(files) == 0 || files[len(files)-1] != name {
+			files = append(files, name)
+		}
+	}
+	return files
 }
 
 // foundNone is the error of a run that found no assignment: it must not look like success. Findings that say why there
