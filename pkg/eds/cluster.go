@@ -139,7 +139,7 @@ func (r *reader) followed(res *Resource, c *Cluster, p placement) {
 func (r *reader) bootstrap(root document.Node) {
 	b := &Bootstrap{File: r.name, Node: root}
 	d := r.newDecoder(wire{root: bootstrapMessage})
-	d.outlined(root, bootstrapOutline)
+	d.outlined(root, bootstrapOutline())
 	r.addPart(d, nil)
 	node := &corev3.Node{}
 	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -27,54 +28,56 @@ const (
 	corePackage      = "envoy.config.core.v3."
 )
 
-// bootstrapOutline is after bootstrap.proto: what the fields hold is decoded elsewhere, or not modelled.
-var bootstrapOutline = &outline{
-	message: bootstrapMessage,
-	fields: []string{
-		"node", "node_context_params", "static_resources", "dynamic_resources", "cluster_manager", "hds_config", "flags_path",
-		"stats_sinks", "deferred_stat_options", "stats_config", "stats_flush_interval", "stats_flush_on_admin",
-		"stats_eviction_interval", "watchdog", "watchdogs", "tracing", "layered_runtime", "admin", "overload_manager",
-		"enable_dispatcher_stats", "header_prefix", "stats_server_version_override", "use_tcp_for_dns_lookups",
-		"dns_resolution_config", "typed_dns_resolver_config", "bootstrap_extensions", "fatal_actions", "config_sources",
-		"default_config_source", "default_socket_interface", "certificate_provider_instances", "inline_headers",
-		"perf_tracing_file_path", "default_regex_engine", "xds_delegate_extension", "xds_config_tracker_extension",
-		"listener_manager", "application_log_config", "grpc_async_client_manager_config", "memory_allocator_manager",
-		"enable_worker_cpu_affinity",
-	},
-	inner: map[string]*outline{
-		"static_resources": {message: bootstrapMessage + ".StaticResources", fields: []string{"listeners", "clusters", "secrets"}},
-		"dynamic_resources": {message: bootstrapMessage + ".DynamicResources", fields: []string{
-			"lds_config", "lds_resources_locator", "cds_config", "cds_resources_locator", "ads_config",
-		}, linked: map[string]string{
-			"lds_config": corePackage + "ConfigSource", "cds_config": corePackage + "ConfigSource", "ads_config": corePackage + "ApiConfigSource",
-		}},
-		"cluster_manager": {message: bootstrapPackage + "ClusterManager", fields: []string{
-			"local_cluster_name", "outlier_detection", "upstream_bind_config", "load_stats_config", "enable_deferred_cluster_creation",
-		}, texts: []string{"local_cluster_name"}, linked: map[string]string{
-			"upstream_bind_config": corePackage + "BindConfig", "load_stats_config": corePackage + "ApiConfigSource",
-		}},
-		"layered_runtime": {
-			message: bootstrapPackage + "LayeredRuntime", fields: []string{"layers"}, lists: []string{"layers"},
-			inner: map[string]*outline{
-				"layers": {message: bootstrapPackage + "RuntimeLayer", fields: []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"}},
-			},
+// bootstrapOutline is after bootstrap.proto: what the fields hold is decoded elsewhere, or not modelled. It is made when it is
+// first asked for, as the others are.
+var bootstrapOutline = sync.OnceValue(func() *outline {
+	return &outline{
+		message: bootstrapMessage,
+		fields: []string{
+			"node", "node_context_params", "static_resources", "dynamic_resources", "cluster_manager", "hds_config", "flags_path",
+			"stats_sinks", "deferred_stat_options", "stats_config", "stats_flush_interval", "stats_flush_on_admin",
+			"stats_eviction_interval", "watchdog", "watchdogs", "tracing", "layered_runtime", "admin", "overload_manager",
+			"enable_dispatcher_stats", "header_prefix", "stats_server_version_override", "use_tcp_for_dns_lookups",
+			"dns_resolution_config", "typed_dns_resolver_config", "bootstrap_extensions", "fatal_actions", "config_sources",
+			"default_config_source", "default_socket_interface", "certificate_provider_instances", "inline_headers",
+			"perf_tracing_file_path", "default_regex_engine", "xds_delegate_extension", "xds_config_tracker_extension",
+			"listener_manager", "application_log_config", "grpc_async_client_manager_config", "memory_allocator_manager",
+			"enable_worker_cpu_affinity",
 		},
-		"admin": {message: bootstrapPackage + "Admin", fields: []string{
-			"access_log", "access_log_path", "profile_path", "address", "socket_options", "ignore_global_conn_limit", "allow_paths",
-		}, linked: map[string]string{"address": corePackage + "Address"}},
-	},
-}
+		inner: map[string]*outline{
+			"static_resources": {message: bootstrapMessage + ".StaticResources", fields: []string{"listeners", "clusters", "secrets"}},
+			"dynamic_resources": {message: bootstrapMessage + ".DynamicResources", fields: []string{
+				"lds_config", "lds_resources_locator", "cds_config", "cds_resources_locator", "ads_config",
+			}, linked: map[string]string{
+				"lds_config": corePackage + "ConfigSource", "cds_config": corePackage + "ConfigSource", "ads_config": corePackage + "ApiConfigSource",
+			}},
+			"cluster_manager": {message: bootstrapPackage + "ClusterManager", fields: []string{
+				"local_cluster_name", "outlier_detection", "upstream_bind_config", "load_stats_config", "enable_deferred_cluster_creation",
+			}, texts: []string{"local_cluster_name"}, linked: map[string]string{
+				"upstream_bind_config": corePackage + "BindConfig", "load_stats_config": corePackage + "ApiConfigSource",
+			}},
+			"layered_runtime": {
+				message: bootstrapPackage + "LayeredRuntime", fields: []string{"layers"}, lists: []string{"layers"},
+				inner: map[string]*outline{
+					"layers": {message: bootstrapPackage + "RuntimeLayer", fields: []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"}},
+				},
+			},
+			"admin": {message: bootstrapPackage + "Admin", fields: []string{
+				"access_log", "access_log_path", "profile_path", "address", "socket_options", "ignore_global_conn_limit", "allow_paths",
+			}, linked: map[string]string{"address": corePackage + "Address"}},
+		},
+	}
+})
 
-var protocolOptions = map[string]string{
-	"http_protocol_options":             corePackage + "Http1ProtocolOptions",
-	"http2_protocol_options":            corePackage + "Http2ProtocolOptions",
-	"http3_protocol_options":            corePackage + "Http3ProtocolOptions",
-	"alternate_protocols_cache_options": corePackage + "AlternateProtocolsCacheOptions",
-}
-
-// anyOutlines are messages that stand in an Any and are not linked.
-var anyOutlines = map[string]*outline{
-	HTTPOptionsName: { // upstreams/http/v3/http_protocol_options.proto
+// httpOutline is that of HttpProtocolOptions, which stands in an Any and is not linked.
+var httpOutline = sync.OnceValue(func() *outline {
+	protocolOptions := map[string]string{
+		"http_protocol_options":             corePackage + "Http1ProtocolOptions",
+		"http2_protocol_options":            corePackage + "Http2ProtocolOptions",
+		"http3_protocol_options":            corePackage + "Http3ProtocolOptions",
+		"alternate_protocols_cache_options": corePackage + "AlternateProtocolsCacheOptions",
+	}
+	return &outline{ // upstreams/http/v3/http_protocol_options.proto
 		message: HTTPOptionsName,
 		fields: []string{
 			"common_http_protocol_options", "upstream_http_protocol_options", "explicit_http_config", "use_downstream_protocol_config",
@@ -97,17 +100,19 @@ var anyOutlines = map[string]*outline{
 			}, linked: protocolOptions},
 			"outlier_detection": {message: HTTPOptionsName + ".OutlierDetection", fields: []string{"error_matcher"}},
 		},
-	},
-}
+	}
+})
 
 // outlineSince has the fields of outlines that not all versions know, with the minor version of Envoy that brought them.
-var outlineSince = map[string]int{
-	bootstrapMessage + ".enable_worker_cpu_affinity": 39,
-	bootstrapPackage + "Admin.allow_paths":           37,
-	HTTPOptionsName + ".hash_policy":                 37,
-	HTTPOptionsName + ".request_mirror_policies":     37,
-	HTTPOptionsName + ".retry_policy":                37,
-}
+var outlineSince = sync.OnceValue(func() map[string]int {
+	return map[string]int{
+		bootstrapMessage + ".enable_worker_cpu_affinity": 39,
+		bootstrapPackage + "Admin.allow_paths":           37,
+		HTTPOptionsName + ".hash_policy":                 37,
+		HTTPOptionsName + ".request_mirror_policies":     37,
+		HTTPOptionsName + ".retry_policy":                37,
+	}
+})
 
 // has tells whether an Envoy of a minor version knows a key, and the field that it is.
 func (o *outline) has(key string, version int) (field string, ok bool) {
@@ -115,7 +120,7 @@ func (o *outline) has(key string, version int) (field string, ok bool) {
 	if i < 0 {
 		return "", false
 	}
-	return o.fields[i], version >= outlineSince[o.message+"."+o.fields[i]]
+	return o.fields[i], version >= outlineSince()[o.message+"."+o.fields[i]]
 }
 
 // outlined reports what is no such message, and the keys that it does not have.
@@ -198,7 +203,7 @@ func (d *decoder) outlineUnknown(k document.Node, key string, o *outline) {
 	field, _ := o.has(key, d.version)
 	switch {
 	case field != "":
-		p.Message = fmt.Sprintf("%q is unknown to Envoy before 1.%d", field, outlineSince[o.message+"."+field])
+		p.Message = fmt.Sprintf("%q is unknown to Envoy before 1.%d", field, outlineSince()[o.message+"."+field])
 	case key == "<<":
 		p.Rule, p.Message = "merge-key", "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
 	default:
