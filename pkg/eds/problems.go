@@ -126,7 +126,9 @@ func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
 	case replaced != "":
 		message, hint = fmt.Sprintf("%s has no field %q any more", md.Name(), e.text()), replaced
 	default:
-		if name, ok := suggestField(md, e.text()); ok {
+		if in, ok := holder(md, e.text()); ok {
+			hint = fmt.Sprintf("`%s` belongs into `%s`", e.text(), in)
+		} else if name, ok := suggestField(md, e.text()); ok {
 			hint = fmt.Sprintf("did you mean `%s`?", name)
 		}
 	}

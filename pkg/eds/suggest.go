@@ -59,6 +59,28 @@ func suggestField(md protoreflect.MessageDescriptor, key string) (string, bool) 
 	return best, best != ""
 }
 
+// holder returns the field of md in whose message a key is a field, when there is just one: then the key stands a level
+// too far out.
+func holder(md protoreflect.MessageDescriptor, key string) (string, bool) {
+	found := ""
+	fds := md.Fields()
+	for i := range fds.Len() {
+		fd := fds.Get(i)
+		if fd.Message() == nil || fd.IsMap() || classify(fd.Message().FullName()) != notWellKnown {
+			continue
+		}
+		inner := fd.Message().Fields()
+		if inner.ByTextName(key) == nil && inner.ByJSONName(key) == nil {
+			continue
+		}
+		if found != "" {
+			return "", false
+		}
+		found = string(fd.Name())
+	}
+	return found, found != ""
+}
+
 // nearest returns the candidate closest to word whatever their case, or "" when none is near.
 func nearest(word string, candidates []string) string {
 	upper := make([]string, len(candidates))

@@ -245,3 +245,27 @@ func TestFoundHTTPOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestMisplacedKeys: a key that stands a level too far out is told where it belongs.
+func TestMisplacedKeys(t *testing.T) {
+	t.Parallel()
+	const cluster = "static_resources: {clusters: [{name: a, type: STATIC, load_assignment: {cluster_name: a}, "
+	for text, hint := range map[string]string{
+		cluster + "endpoints: []}]}\n":                                                    "`endpoints` belongs into `load_assignment`",
+		"cluster_name: a\nlb_endpoints: []\n":                                             "`lb_endpoints` belongs into `endpoints`",
+		"cluster_name: a\nendpoints: [{lb_endpoints: [{address: {}}]}]\n":                 "`address` belongs into `endpoint`",
+		"cluster_name: a\nendpoints: [{lb_endpoints: [{endpont: {}}]}]\n":                 "did you mean `endpoint`?",
+		"cluster_name: a\noverprovisioningFactor: 5\n":                                    "`overprovisioningFactor` belongs into `policy`",
+		"cluster_name: a\nendpoints: [{lb_endpoints: [{endpoint: {port_value: 1}}]}]\n":   "",
+		"cluster_name: a\nendpoints: [{lb_endpoints: [{endpoint: {addresss: {}}}]}]\n":    "did you mean `address`?",
+		"cluster_name: a\nendpoints: [{zone: a, lb_endpoints: [{endpoint: {}}]}]\n":       "`zone` belongs into `locality`",
+		"cluster_name: a\nendpoints: [{lb_endpoints: [{endpoint: {}, hostname: a.b}]}]\n": "`hostname` belongs into `endpoint`",
+	} {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("a.yaml", []byte(text), true)
+		report := validate.Run(loaded.Resources, validate.Options{})
+		i := slices.IndexFunc(report.Findings, func(f diag.Finding) bool { return f.Rule == "unknown-field" })
+		if i < 0 || report.Findings[i].Hint != hint {
+			t.Errorf("%s: %v, want %s", text, report.Findings, hint)
+		}
+	}
+}
