@@ -60,13 +60,13 @@ func suggestField(md protoreflect.MessageDescriptor, key string) (string, bool) 
 }
 
 // holder returns the field of md in whose message a key is a field, when there is just one: then the key stands a level
-// too far out.
+// too far out. The overrides of health checks have fields of other messages, and are seldom what was meant.
 func holder(md protoreflect.MessageDescriptor, key string) (string, bool) {
 	found := ""
 	fds := md.Fields()
 	for i := range fds.Len() {
 		fd := fds.Get(i)
-		if fd.Message() == nil || fd.IsMap() || classify(fd.Message().FullName()) != notWellKnown {
+		if fd.Message() == nil || fd.IsMap() || fd.Name() == "health_check_config" || classify(fd.Message().FullName()) != notWellKnown {
 			continue
 		}
 		inner := fd.Message().Fields()
