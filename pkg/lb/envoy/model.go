@@ -57,6 +57,7 @@ func Build(in Input) (*Model, error) {
 	if in.Policy.Name == "" {
 		in.Policy.Name = RoundRobin
 	}
+	in.Policy.Subset = in.Policy.Subset.sorted()
 	m := &Model{in: &in}
 	m.drops, m.dropped, m.rejected = in.drops()
 	m.hosts = collect(in.Groups, in.KeepCopies)

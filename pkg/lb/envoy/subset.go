@@ -113,6 +113,19 @@ func (m *Model) iterate(match map[string]any) ([]attempt, string) {
 	return next, reason
 }
 
+// sorted is the subset as Envoy keeps it: with allow_redundant_keys its selectors are sorted by number of keys, most
+// first, equal ones in order (measured on 1.40), for every use of them; else they stay as they are.
+func (s *Subset) sorted() *Subset {
+	if s == nil || !s.AllowRedundantKeys {
+		return s
+	}
+	out := *s
+	out.Selectors = slices.SortedStableFunc(slices.Values(s.Selectors), func(a, b Selector) int {
+		return cmp.Compare(len(sortedKeys(b.Keys)), len(sortedKeys(a.Keys)))
+	})
+	return &out
+}
+
 // withoutRedundant is the criteria of the first selector whose keys are all there, or the criteria as they are.
 func withoutRedundant(selectors []Selector, match map[string]any) map[string]any {
 	for _, sel := range selectors {
