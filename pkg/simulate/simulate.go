@@ -36,6 +36,7 @@ func FromResource(r *eds.Resource, client diag.Client, o *Options) (*Result, err
 			return nil, err
 		}
 	}
+	s.result.bound()
 	s.result.applyRates(o.RPS)
 	return s.result, nil
 }

@@ -102,5 +102,6 @@ func sweepPoint(r *Result, selection map[selector.Ref]bool, failed int) SweepPoi
 			p.Selection += e.Share
 		}
 	}
+	p.Selection = min(p.Selection, 1)
 	return p
 }
