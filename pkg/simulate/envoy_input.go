@@ -68,7 +68,7 @@ func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Inp
 		in.Drops = append(in.Drops, envoy.Drop{Category: d.GetCategory(), Numerator: p.GetNumerator(),
 			Denominator: denominator(p.GetDenominator().Number())})
 	}
-	in.Groups = envoyGroups(cla, in.Policy.Subset != nil)
+	in.Groups = envoyGroups(cla, in.Policy.Subset != nil || in.Policy.Inside != nil)
 	if c.local != nil {
 		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), Static: c.localStatic}
 	}
@@ -104,7 +104,7 @@ func envoyLocality(l *corev3.Locality) *envoy.Locality {
 }
 
 // envoyPolicy flattens the chain of policies: override_host passes on to its fallback policy, wrr_locality turns locality
-// weights on, subset filters the hosts, and load_aware_locality chooses a locality for the policy inside it.
+// weights on, subset filters the hosts, and load_aware_locality chooses a locality for the policies inside it.
 func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 	picker := config.Picker()
 	p := envoy.Policy{
@@ -126,11 +126,16 @@ func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 	if picker.Hash != nil {
 		p.Hash = envoyHash(picker.Hash)
 	}
-	if aware := config.Find("load_aware_locality"); aware != nil {
-		p.Name, p.Endpoint, p.RemoteProbeFraction = envoy.LoadAwareLocality, p.Name, aware.RemoteProbeFraction
+	aware := config.Find("load_aware_locality")
+	p.Subset = envoySubsets(config, aware)
+	if aware == nil {
+		return p
 	}
-	if subset := config.Find("subset"); subset != nil {
-		p.Subset = envoySubset(subset.Subset)
+	p.Inside = envoySubsets(aware, nil)
+	// The ring or table of a hash policy inside is that of the whole cluster, whichever locality is chosen (observed: key by
+	// key, also with degraded and panicking priorities).
+	if picker.Hash == nil || p.Subset != nil || p.Inside != nil {
+		p.Name, p.Endpoint, p.RemoteProbeFraction = envoy.LoadAwareLocality, p.Name, aware.RemoteProbeFraction
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
 
@@ -20,8 +21,13 @@ func (s *run) envoy() error {
 		}
 	}
 	s.dnsNotes(names)
+	if why := unmodelled(eds.EnvoyPolicy(s.cluster(), s.version())); why != "" {
+		s.result.Verdict, s.result.Message = string(diag.Unknown), why
+		s.withoutShares()
+		return nil
+	}
 	in := envoyInput(names.cla, s.envoyContext())
-	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil {
+	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil && in.Policy.Inside == nil {
 		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
 	}
 	model, err := envoy.Build(in)

@@ -66,7 +66,7 @@ func (b *balancer) explainPolicy(s *steps) {
 		b.explainTables(s)
 		return
 	}
-	switch p.endpointPolicy() {
+	switch p.EndpointPolicy() {
 	case Random:
 		s.add("policy", "random: endpoint number r mod size of its list, with the r whose r mod 100 chose the priority; weights do not count")
 	case ClientSideWeighted:
@@ -100,7 +100,7 @@ func (b *balancer) explainList(s *steps, name string, l list, c cell) {
 		s.add("policy", "%s: no endpoints for the load of %d %%", name, c.hi-c.lo)
 		return
 	}
-	switch b.m.in.Policy.endpointPolicy() {
+	switch b.m.in.Policy.EndpointPolicy() {
 	case Random:
 		s.add("policy", "%s: %d endpoints, residues %d to %d", name, len(l), c.lo, c.hi-1)
 	case ClientSideWeighted:
