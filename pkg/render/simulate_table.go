@@ -88,17 +88,16 @@ func beforeOf(columns []column, compared bool) *simulate.Result {
 	return columns[0].result
 }
 
+// policyWords is the policy of a result for people.
+func policyWords(r *simulate.Result) string { return cmp.Or(r.Policy, "no policy") }
+
 // head says what holds for all endpoints.
 func (t *simulationWriter) head(r *simulate.Result) {
-	policy := r.Policy
-	if policy == "" {
-		policy = "no policy"
-	}
 	verdict := t.paint(r.Verdict, green)
 	if !r.Accepted() {
 		verdict = t.paint(r.Verdict, bold, red)
 	}
-	t.printf("%s: %s, %s, %s\n", t.paint(r.Client, bold), policy, verdict, r.Method)
+	t.printf("%s: %s, %s, %s\n", t.paint(r.Client, bold), policyWords(r), verdict, r.Method)
 	if r.Message != "" {
 		t.wrapped("  ", printable(r.Message))
 	}

@@ -37,7 +37,7 @@ func envoySubsets(config, end *eds.PolicyConfig) *envoy.Subset {
 
 // unmodelled says why nothing is known about the traffic of a chain of policies; empty when it is. Envoy 1.40 was observed
 // to die of these, on the first requests at the latest: load_aware_locality in two subsets, or twice with a subset between.
-func unmodelled(config eds.PolicyConfig) string {
+func unmodelled(config *eds.PolicyConfig) string {
 	subsets, aware := 0, 0
 	for _, name := range config.Chain() {
 		switch name {

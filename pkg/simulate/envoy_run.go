@@ -21,12 +21,16 @@ func (s *run) envoy() error {
 		}
 	}
 	s.dnsNotes(names)
-	if why := unmodelled(eds.EnvoyPolicy(s.cluster(), s.version())); why != "" {
+	config := eds.EnvoyPolicy(s.cluster(), s.version())
+	if why := unmodelled(&config); why != "" {
 		s.result.Verdict, s.result.Message = string(diag.Unknown), why
 		s.withoutShares()
 		return nil
 	}
 	in := envoyInput(names.cla, s.envoyContext())
+	if config.Has("load_aware_locality") && hashes(&in) {
+		s.result.Notes = append(s.result.Notes, fmt.Sprintf("load_aware_locality chooses nothing: under it Envoy uses %s for the whole cluster", in.Policy.Name))
+	}
 	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil && in.Policy.Inside == nil {
 		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
 	}

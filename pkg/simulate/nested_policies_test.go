@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -165,8 +167,8 @@ func TestLocalityOverHash(t *testing.T) {
 			if got, want := sharesText(r), sharesText(plain); got != want || r.Unavailable == 0 {
 				t.Errorf("%s%s: shares %q, want %q", around, hash, got, want)
 			}
-			if got, want := fmt.Sprint(r.Keys, r.Notes), fmt.Sprint(plain.Keys, plain.Notes); got != want {
-				t.Errorf("%s%s: keys %s, want %s", around, hash, got, want)
+			if got, want := fmt.Sprint(r.Keys, r.Policy), fmt.Sprint(plain.Keys, plain.Policy); got != want || len(r.Notes) != len(plain.Notes)+1 {
+				t.Errorf("%s%s: keys and policy %s, want %s; notes %q", around, hash, got, want, r.Notes)
 			}
 		}
 	}
@@ -184,5 +186,76 @@ func TestUnmodelledPolicies(t *testing.T) {
 		if r.Verdict != string(diag.Unknown) || !strings.HasPrefix(r.Message, "edsctl cannot tell where requests go under ") || len(r.Endpoints) > 0 {
 			t.Errorf("%s: verdict %s, message %q, shares %q", policies, r.Verdict, r.Message, sharesText(r))
 		}
+	}
+}
+
+// TestLoadAwareWords: the policy is named, and the steps have the numbers of the choice.
+func TestLoadAwareWords(t *testing.T) {
+	t.Parallel()
+	cla := nested(t, "a: Hx Hx Uy", "b: Hx")
+	tests := []struct {
+		policies, policy string
+		steps            []string
+	}{
+		{"load_aware_locality > round_robin", "load_aware_locality > round_robin", []string{
+			"locality: load_aware_locality: before any load report a locality has the weight of its eligible endpoints; locality weights do not count",
+			"locality: priority 0, /a/: 2 eligible endpoints, share 0.666666667 of the load of 100 %",
+			"locality: priority 0, /b/: 1 eligible endpoints, share 0.333333333 of the load of 100 %",
+			"policy: round_robin: weight / sum of its list",
+			"policy: priority 0, /a/: 2 endpoints, sum of weights 2",
+			"policy: priority 0, /b/: 1 endpoints, sum of weights 1",
+		}},
+		{"load_aware_locality > random", "load_aware_locality > random", []string{
+			"policy: random: an endpoint of its list, all alike; weights do not count",
+			"policy: priority 0, /a/: 2 endpoints",
+		}},
+		{"load_aware_locality > " + noneV + " > ring_hash", "load_aware_locality > ring_hash", []string{
+			"policy: ring_hash: each locality has one of its own",
+			"subset: priority 0, /b/: no host: no match criteria, the cluster falls back to NO_FALLBACK",
+		}},
+		{anyV + " > load_aware_locality > ring_hash", "load_aware_locality > ring_hash", []string{
+			"policy: ring_hash under load_aware_locality finds no endpoint inside a subset: every request fails",
+		}},
+		{"load_aware_locality > ring_hash", "ring_hash", nil},
+	}
+	for _, tt := range tests {
+		r := nestedResult(t, cla, tt.policies, Options{Explain: true})
+		var lines []string
+		for _, s := range r.Steps {
+			lines = append(lines, s.Stage+": "+s.Text)
+		}
+		for _, want := range tt.steps {
+			if !slices.Contains(lines, want) {
+				t.Errorf("%s: no step %q in\n%s", tt.policies, want, strings.Join(lines, "\n"))
+			}
+		}
+		if r.Policy != tt.policy {
+			t.Errorf("%s: policy %q, want %q", tt.policies, r.Policy, tt.policy)
+		}
+	}
+}
+
+// TestPolicyThatGRPCLacks: it is not taken for round_robin.
+func TestPolicyThatGRPCLacks(t *testing.T) {
+	t.Parallel()
+	cla := nested(t, "a: Hx")
+	for _, policy := range []string{"MAGLEV", "RANDOM"} {
+		cluster := parsed(t, fmt.Sprintf(`{"name": "c", "type": "EDS", "lb_policy": %q}`, policy), &clusterv3.Cluster{})
+		r, err := FromResource(&eds.Resource{Name: "c", Source: eds.FromSotW, Assignment: cla, Original: cla, Cluster: &eds.Cluster{Message: cluster}}, diag.GRPC, &Options{})
+		if err != nil || r.Policy != "" {
+			t.Errorf("%s: policy %q, %v", policy, r.Policy, err)
+		}
+	}
+}
+
+// TestUnawareSubset: the localities have weights, the subset takes them away.
+func TestUnawareSubset(t *testing.T) {
+	t.Parallel()
+	cla := nested(t, "a: Hx")
+	cla.Endpoints[0].LoadBalancingWeight = wrapperspb.UInt32(3)
+	r := nestedResult(t, cla, anyV+" > round_robin", Options{Explain: true, LocalityWeighted: new(true), MetadataMatch: map[string]any{"v": "x"}})
+	want := "priority 0: subsets that are not locality_weight_aware have no locality weights, so that their endpoints form one list"
+	if !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Text == want }) {
+		t.Errorf("no step %q in %v", want, r.Steps)
 	}
 }
