@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -20,6 +21,7 @@ type envoyContext struct {
 	// keepCopies: the cluster is STATIC or takes names from DNS, where copies of an address stay.
 	keepCopies bool
 	static     bool // the cluster is STATIC
+	strictDNS  bool // the cluster is STRICT_DNS, where the hostname of an endpoint is its name in the address unless it has one
 
 	cluster *clusterv3.Cluster // nil is one without configuration
 	runtime map[string]string
@@ -69,6 +71,9 @@ func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Inp
 			Denominator: denominator(p.GetDenominator().Number())})
 	}
 	in.Groups = envoyGroups(cla, in.Policy.Subset != nil || in.Policy.Inside != nil)
+	if c.strictDNS {
+		nameHosts(in.Groups, cla)
+	}
 	if c.local != nil {
 		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), Static: c.localStatic}
 	}
@@ -94,6 +99,17 @@ func envoyGroups(cla *endpointv3.ClusterLoadAssignment, metadata bool) []envoy.G
 		}
 	}
 	return groups
+}
+
+// nameHosts gives the endpoints of a STRICT_DNS cluster without a hostname that of their address, an IP address too
+// (strict_dns_cluster.cc). What was resolved has its name already.
+func nameHosts(groups []envoy.Group, cla *endpointv3.ClusterLoadAssignment) {
+	for i, group := range cla.GetEndpoints() {
+		for j, e := range group.GetLbEndpoints() {
+			out := &groups[i].Endpoints[j]
+			out.Hostname = cmp.Or(out.Hostname, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
+		}
+	}
 }
 
 func envoyLocality(l *corev3.Locality) *envoy.Locality {

@@ -96,7 +96,7 @@ const maxTieNotes = 8
 func (s *run) envoyContext() envoyContext {
 	c := envoyContext{
 		version: s.version(), asDocumented: s.o.AsDocumented || s.o.Force, cluster: s.cluster(),
-		static: s.kind == kindStatic, keepCopies: s.kind != kindEDS,
+		static: s.kind == kindStatic, strictDNS: s.kind == kindStrictDNS, keepCopies: s.kind != kindEDS,
 		runtime:      s.runtime(),
 		nodeLocality: s.o.NodeLocality, local: s.o.LocalCluster, match: s.o.MetadataMatch,
 		panicThreshold: s.o.PanicThreshold, localityWeighted: s.o.LocalityWeighted,
