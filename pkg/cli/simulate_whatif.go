@@ -193,23 +193,33 @@ func readHashKeys(env *Env, file string) ([]string, error) {
 	return keys, nil
 }
 
-// unknownHosts is the error for a host name of --resolve that no DNS cluster has.
+// dnsHosts are the host names of a DNS cluster; nil for others.
+func dnsHosts(r *eds.Resource) []string {
+	if r.Cluster == nil {
+		return nil
+	}
+	if t := eds.ClusterType(r.Cluster.Message); t != eds.TypeStrictDNS && t != eds.TypeLogicalDNS {
+		return nil
+	}
+	var hosts []string
+	for _, group := range r.Assignment.GetEndpoints() {
+		for _, e := range group.GetLbEndpoints() {
+			hosts = append(hosts, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
+		}
+	}
+	return hosts
+}
+
+// unknownHosts is the error for a host name of --resolve that no DNS cluster has, also the local one of zone-aware routing.
 func (o *whatIfOptions) unknownHosts(in []simulated) error {
 	if len(o.resolve) == 0 {
 		return nil
 	}
 	var hosts []string
 	for _, r := range in {
-		if r.Cluster == nil {
-			continue
-		}
-		if t := eds.ClusterType(r.Cluster.Message); t != eds.TypeStrictDNS && t != eds.TypeLogicalDNS {
-			continue
-		}
-		for _, group := range r.Assignment.GetEndpoints() {
-			for _, e := range group.GetLbEndpoints() {
-				hosts = append(hosts, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
-			}
+		hosts = append(hosts, dnsHosts(r.Resource)...)
+		if b := r.Bootstrap; b != nil && b.Assignments[b.LocalClusterName] != nil {
+			hosts = append(hosts, dnsHosts(b.Assignments[b.LocalClusterName])...)
 		}
 	}
 	for _, r := range o.resolve {

@@ -28,7 +28,7 @@ type envoyContext struct {
 
 	nodeLocality *corev3.Locality
 	local        *endpointv3.ClusterLoadAssignment // of the local cluster; nil turns zone-aware routing off
-	localStatic  bool
+	localCopies  bool                              // copies of an address stay in it
 	match        map[string]any
 
 	panicThreshold         *float64 // percent, over the cluster's
@@ -75,7 +75,7 @@ func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Inp
 		nameHosts(in.Groups, cla)
 	}
 	if c.local != nil {
-		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), Static: c.localStatic}
+		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), KeepCopies: c.localCopies}
 	}
 	return in
 }

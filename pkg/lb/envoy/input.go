@@ -129,6 +129,6 @@ const (
 // Local is the local cluster of zone-aware routing; only its priority 0 counts.
 type Local struct {
 	Groups []Group
-	// Static: copies of an address stay.
-	Static bool
+	// KeepCopies: copies of an address stay, as in Input.
+	KeepCopies bool
 }
