@@ -75,3 +75,20 @@ func TestResolvedTwice(t *testing.T) {
 		t.Errorf("shares %q, want %q", got, want)
 	}
 }
+
+// TestHoleOfNames: where no loads are computed, those of an earlier state stay, which names resolved one by one go through.
+func TestHoleOfNames(t *testing.T) {
+	t.Parallel()
+	for cluster, notes := range map[string]int{`"type": "STRICT_DNS"`: 1, `"type": "STATIC"`: 0} {
+		cla := zones("a: 127.1.0.1 127.1.0.2", "a: 127.1.1.1 127.1.1.2 127.1.1.3")
+		cla.Policy = parsed(t, `{"overprovisioning_factor": 1}`, &endpointv3.ClusterLoadAssignment_Policy{})
+		cla.Endpoints[1].Priority = 1
+		for _, e := range append(cla.Endpoints[0].LbEndpoints[:2:2], cla.Endpoints[1].LbEndpoints[2]) {
+			e.HealthStatus = corev3.HealthStatus_UNHEALTHY
+		}
+		result, err := FromResource(inCluster(t, cluster, cla), diag.Envoy, &Options{})
+		if err != nil || len(result.Notes) != notes {
+			t.Errorf("%s: notes %q, %v", cluster, result.Notes, err)
+		}
+	}
+}

@@ -48,6 +48,10 @@ func (s *run) envoy() error {
 		s.refuse(e.Rejected)
 		return nil
 	}
+	if e.Loads.Hole && s.kind == kindStrictDNS {
+		// Observed: factor 1, two UNHEALTHY in priority 0, two of three healthy in priority 1, where all requests went.
+		s.result.Notes = append(s.result.Notes, "no priority scores above 0 and not all are in panic: in a STRICT_DNS cluster the loads are then what the order in which its names are resolved leaves, and cannot be predicted")
+	}
 	s.result.fillEnvoy(names.cla, &in, e)
 	if hashes(&in) {
 		s.result.pick = model.Pick
