@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
@@ -47,7 +48,7 @@ func (o *whatIfOptions) bind(cmd *cobra.Command) {
 	flags.BoolVar(&o.localityWeighted, "locality-weighted", false, "whether Envoy uses locality weights, whatever the cluster says")
 	flags.StringVar(&o.nodeLocality, "node-locality", "", "locality of the proxy as REGION/ZONE/SUB_ZONE, for zone-aware routing")
 	flags.StringVar(&o.localCluster, "local-cluster", "", "file with the assignment of the proxy's own cluster, for zone-aware routing")
-	listVar(flags, &o.metadataMatch, "metadata-match", "KEY=VALUE", "metadata_match of the route under envoy.lb, for subsets (repeatable)", parseKeyValue)
+	listVar(flags, &o.metadataMatch, "metadata-match", "KEY=VALUE", "metadata_match of the route under envoy.lb, for subsets (repeatable)", parseMatch)
 	listVar(flags, &o.runtime, "runtime", "KEY=VALUE", "runtime key of Envoy (repeatable)", parseKeyValue)
 	listVar(flags, &o.resolve, "resolve", "HOST=IP[,IP]", "addresses of a host name in a DNS cluster (repeatable)", parseResolve)
 	hasCommas(flags, "set-health", "set-weight", "fail", "unreachable", "resolve")
@@ -59,6 +60,18 @@ func parseKeyValue(s string) (keyValue, error) {
 	key, value, err := splitPair(s, "KEY=VALUE")
 	return keyValue{key, value}, err
 }
+
+// parseMatch takes a list or an object for JSON.
+func parseMatch(s string) (keyValue, error) {
+	match, err := parseKeyValue(s)
+	if err == nil && isJSON(match.value) && !json.Valid([]byte(match.value)) {
+		return keyValue{}, fmt.Errorf("%s is no JSON (text that begins like a list or an object needs quotes: %s)", match.value, strconv.Quote(match.value))
+	}
+	return match, err
+}
+
+// isJSON tells whether a value of metadata is written as a list or an object.
+func isJSON(s string) bool { return strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") }
 
 func parseResolve(s string) (keyValue, error) {
 	host, addresses, err := splitPair(s, "HOST=IP[,IP]")
@@ -130,7 +143,7 @@ func parseLocality(s string) *corev3.Locality {
 }
 
 // matchFor are the criteria of --metadata-match for an assignment. A value is text where an endpoint has that text under
-// the key, else what it looks like: a number, true or false, or text. Quotes make it text.
+// the key, else what it looks like: a number, true or false, a list or an object in JSON, or text. Quotes make it text.
 func (o *whatIfOptions) matchFor(cla *endpointv3.ClusterLoadAssignment) map[string]any {
 	if len(o.metadataMatch) == 0 {
 		return nil
@@ -166,6 +179,10 @@ func metadataValue(s string) any {
 	}
 	if s == "true" || s == "false" {
 		return s == "true"
+	}
+	var value any
+	if isJSON(s) && json.Unmarshal([]byte(s), &value) == nil {
+		return value
 	}
 	return s
 }
