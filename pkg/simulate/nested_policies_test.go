@@ -259,3 +259,17 @@ func TestUnawareSubset(t *testing.T) {
 		t.Errorf("no step %q in %v", want, r.Steps)
 	}
 }
+
+// TestReplacedPolicy: what is around a policy goes with it, whichever policy replaces it.
+func TestReplacedPolicy(t *testing.T) {
+	t.Parallel()
+	cla := nested(t, "a: Hx Hx Ux", "b: Hx")
+	for _, around := range []string{"load_aware_locality > ", "override_host > load_aware_locality > ", anyV + " > "} {
+		for _, policy := range []string{"round_robin", "random"} {
+			r := nestedResult(t, cla, around+"round_robin", Options{Policy: policy})
+			if r.Policy != policy || r.Subset != nil || sharesText(r) != sharesText(nestedResult(t, cla, policy, Options{})) {
+				t.Errorf("%s with %s: policy %q, subset %v, shares %q", around, policy, r.Policy, r.Subset, sharesText(r))
+			}
+		}
+	}
+}

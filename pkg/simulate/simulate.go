@@ -72,7 +72,7 @@ func (s *run) prepare(r *eds.Resource) error {
 			return err
 		}
 	}
-	changed, err := withPolicy(what.Resource, s.o.Policy)
+	changed, err := withPolicy(what.Resource, s.o.Policy, s.client)
 	if err != nil {
 		return err
 	}
