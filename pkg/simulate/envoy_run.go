@@ -38,6 +38,7 @@ func (s *run) envoy() error {
 	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil && in.Policy.Inside == nil {
 		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
 	}
+	in.Tables = s.o.tables
 	model, err := envoy.Build(in)
 	if err != nil {
 		s.refuse(err.Error())

@@ -36,6 +36,8 @@ type Input struct {
 	// Local is the cluster that cluster_manager.local_cluster_name names; nil when there is none, which turns zone-aware
 	// routing off.
 	Local *Local
+	// Tables of an earlier Build of the same policy are used again where nothing in them changes; nil builds all.
+	Tables *Tables
 	// Match is the request's metadata_match under envoy.lb (subsets); values are those of structpb.Value.AsInterface.
 	Match map[string]any
 }
