@@ -6,7 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/diff"
@@ -134,15 +136,33 @@ func diffPair(env *Env, o *diffOptions, pair diff.Pair, known map[*eds.Resource]
 		return a, nil
 	}
 	before, after := known[pair.Old].judged(env), known[pair.New].judged(env)
+	kept := false // by Envoy, whose rules about updates then say nothing
 	for _, client := range o.profile.clients() {
 		if err := a.Impact(pair, client, before, after); err != nil {
 			return a, fmt.Errorf("%s: %w", a.Name, err)
 		}
+		if client == diag.Envoy && len(a.Traffic) > 0 && a.Traffic[0].Kept {
+			kept = true
+			if t := &a.Traffic[0]; storesDrops(pair, after) {
+				t.Notes = append(t.Notes, "Envoy stores drop_overloads before it refuses the update: they count from the next change of its endpoints on")
+			}
+		}
 	}
-	if pair.Old != nil && pair.New != nil {
+	if pair.Old != nil && pair.New != nil && !kept {
 		a.Findings = updateFindings(pair, known)
 	}
 	return a, nil
+}
+
+// storesDrops tells whether an update that Envoy refuses changes what it drops: endpoints are looked at after the drops,
+// which reach the workers with the next change of the hosts (eds.cc, update).
+func storesDrops(pair diff.Pair, after *simulate.Options) bool {
+	was, now := pair.Old.Assignment.GetPolicy().GetDropOverloads(), pair.New.Assignment.GetPolicy().GetDropOverloads()
+	if pair.New.Source == eds.FromCDS || slices.EqualFunc(was, now, func(a, b *endpointv3.ClusterLoadAssignment_Policy_DropOverload) bool { return proto.Equal(a, b) }) {
+		return false
+	}
+	rule := lint.Lookup(after.Check(pair.New)[diag.Envoy].Rule)
+	return rule != nil && (slices.Contains(rule.Stages[diag.Envoy], "12-host") || slices.Contains(rule.Stages[diag.Envoy], "13-cluster"))
 }
 
 // lendCluster gives a side without a cluster that of the other side: a bootstrap compared with an EDS file, or a running

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
@@ -47,7 +48,7 @@ func (o *whatIfOptions) bind(cmd *cobra.Command) {
 	flags.BoolVar(&o.localityWeighted, "locality-weighted", false, "whether Envoy uses locality weights, whatever the cluster says")
 	flags.StringVar(&o.nodeLocality, "node-locality", "", "locality of the proxy as REGION/ZONE/SUB_ZONE, for zone-aware routing")
 	flags.StringVar(&o.localCluster, "local-cluster", "", "file with the assignment of the proxy's own cluster, for zone-aware routing")
-	listVar(flags, &o.metadataMatch, "metadata-match", "KEY=VALUE", "metadata_match of the route under envoy.lb, for subsets (repeatable)", parseKeyValue)
+	listVar(flags, &o.metadataMatch, "metadata-match", "KEY=VALUE", "metadata_match of the route under envoy.lb, for subsets (repeatable)", parseMatch)
 	listVar(flags, &o.runtime, "runtime", "KEY=VALUE", "runtime key of Envoy (repeatable)", parseKeyValue)
 	listVar(flags, &o.resolve, "resolve", "HOST=IP[,IP]", "addresses of a host name in a DNS cluster (repeatable)", parseResolve)
 	hasCommas(flags, "set-health", "set-weight", "fail", "unreachable", "resolve")
@@ -59,6 +60,18 @@ func parseKeyValue(s string) (keyValue, error) {
 	key, value, err := splitPair(s, "KEY=VALUE")
 	return keyValue{key, value}, err
 }
+
+// parseMatch takes a list or an object for JSON.
+func parseMatch(s string) (keyValue, error) {
+	match, err := parseKeyValue(s)
+	if err == nil && isJSON(match.value) && !json.Valid([]byte(match.value)) {
+		return keyValue{}, fmt.Errorf("%s is no JSON (text that begins like a list or an object needs quotes: %s)", match.value, strconv.Quote(match.value))
+	}
+	return match, err
+}
+
+// isJSON tells whether a value of metadata is written as a list or an object.
+func isJSON(s string) bool { return strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") }
 
 func parseResolve(s string) (keyValue, error) {
 	host, addresses, err := splitPair(s, "HOST=IP[,IP]")
@@ -130,7 +143,7 @@ func parseLocality(s string) *corev3.Locality {
 }
 
 // matchFor are the criteria of --metadata-match for an assignment. A value is text where an endpoint has that text under
-// the key, else what it looks like: a number, true or false, or text. Quotes make it text.
+// the key, else what it looks like: a number, true or false, a list or an object in JSON, or text. Quotes make it text.
 func (o *whatIfOptions) matchFor(cla *endpointv3.ClusterLoadAssignment) map[string]any {
 	if len(o.metadataMatch) == 0 {
 		return nil
@@ -167,6 +180,10 @@ func metadataValue(s string) any {
 	if s == "true" || s == "false" {
 		return s == "true"
 	}
+	var value any
+	if isJSON(s) && json.Unmarshal([]byte(s), &value) == nil {
+		return value
+	}
 	return s
 }
 
@@ -193,23 +210,33 @@ func readHashKeys(env *Env, file string) ([]string, error) {
 	return keys, nil
 }
 
-// unknownHosts is the error for a host name of --resolve that no DNS cluster has.
+// dnsHosts are the host names of a DNS cluster; nil for others.
+func dnsHosts(r *eds.Resource) []string {
+	if r.Cluster == nil {
+		return nil
+	}
+	if t := eds.ClusterType(r.Cluster.Message); t != eds.TypeStrictDNS && t != eds.TypeLogicalDNS {
+		return nil
+	}
+	var hosts []string
+	for _, group := range r.Assignment.GetEndpoints() {
+		for _, e := range group.GetLbEndpoints() {
+			hosts = append(hosts, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
+		}
+	}
+	return hosts
+}
+
+// unknownHosts is the error for a host name of --resolve that no DNS cluster has, also the local one of zone-aware routing.
 func (o *whatIfOptions) unknownHosts(in []simulated) error {
 	if len(o.resolve) == 0 {
 		return nil
 	}
 	var hosts []string
 	for _, r := range in {
-		if r.Cluster == nil {
-			continue
-		}
-		if t := eds.ClusterType(r.Cluster.Message); t != eds.TypeStrictDNS && t != eds.TypeLogicalDNS {
-			continue
-		}
-		for _, group := range r.Assignment.GetEndpoints() {
-			for _, e := range group.GetLbEndpoints() {
-				hosts = append(hosts, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
-			}
+		hosts = append(hosts, dnsHosts(r.Resource)...)
+		if b := r.Bootstrap; b != nil && b.Assignments[b.LocalClusterName] != nil {
+			hosts = append(hosts, dnsHosts(b.Assignments[b.LocalClusterName])...)
 		}
 	}
 	for _, r := range o.resolve {

@@ -8,19 +8,22 @@ import (
 	"sync"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/simulate"
 )
 
 // Traffic is what a change does under one client. Shares are those of the simulation; Delta is after minus before.
 type Traffic struct {
-	Client     string   `json:"client"`
-	OldVerdict string   `json:"old_verdict"`
-	NewVerdict string   `json:"new_verdict"`
-	OldMessage string   `json:"old_message,omitempty"`
-	NewMessage string   `json:"new_message,omitempty"`
-	Policy     string   `json:"policy"`
-	OldPolicy  string   `json:"old_policy,omitempty"` // where it is another one
-	Notes      []string `json:"notes,omitempty"`
+	Client     string `json:"client"`
+	OldVerdict string `json:"old_verdict"`
+	NewVerdict string `json:"new_verdict"`
+	OldMessage string `json:"old_message,omitempty"`
+	NewMessage string `json:"new_message,omitempty"`
+	// Kept: the client refuses the new assignment and goes on with the old one, so that nothing moves.
+	Kept      bool     `json:"kept,omitempty"`
+	Policy    string   `json:"policy"`
+	OldPolicy string   `json:"old_policy,omitempty"` // where it is another one
+	Notes     []string `json:"notes,omitempty"`
 
 	Dropped     Shift           `json:"dropped"`
 	Unavailable Shift           `json:"unavailable"`
@@ -92,8 +95,31 @@ func (r *Result) Impact(p Pair, client diag.Client, before, after *simulate.Opti
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	if keepsOld(p, was, now) {
+		r.Traffic = append(r.Traffic, keptTraffic(client, was, now))
+		return nil
+	}
 	r.Traffic = append(r.Traffic, r.traffic(client, was, now))
 	return nil
+}
+
+// keepsOld tells whether the client goes on with the old assignment because it refuses or ignores the update (eds.cc,
+// onConfigUpdate; A88). A bootstrap is no update: it is read when Envoy starts, which then fails.
+func keepsOld(p Pair, was, now *simulate.Result) bool {
+	return was.Accepted() && (now.Verdict == string(diag.Rejected) || now.Verdict == string(diag.Ignored)) && p.New.Source != eds.FromBootstrap
+}
+
+// keptTraffic is the traffic of the old assignment on both sides.
+func keptTraffic(client diag.Client, was, now *simulate.Result) Traffic {
+	t := Traffic{
+		Client: client.String(), OldVerdict: was.Verdict, NewVerdict: now.Verdict, OldMessage: was.Message, NewMessage: now.Message, Kept: true,
+		Policy: was.Policy, Dropped: shift(was.Dropped, was.Dropped), Unavailable: shift(was.Unavailable, was.Unavailable),
+		Priorities: []PriorityShift{}, Localities: []LocalityShift{}, Endpoints: []EndpointShift{}, Notes: slices.Clone(was.Notes),
+	}
+	if was.HasPick() {
+		t.KeysMoved = new(0.0)
+	}
+	return t
 }
 
 // changedAddresses are the endpoints that a change names.

@@ -170,21 +170,29 @@ func (r *Ring) Pick(hash uint64, attempt uint32) int {
 }
 
 // Shares is the exact part of all 2^64 hashes that each host owns: the arcs that end at its entries.
-func (r *Ring) Shares() []float64 {
-	shares := make([]float64, r.n)
-	n := len(r.hashes)
-	if n == 0 {
+func (r *Ring) Shares() []float64 { return ArcShares(r.hashes, r.hosts, r.n) }
+
+// ArcShares is the part of all 2^64 hashes that each of n owners has whose entries stand at the hashes, in ascending order.
+// Arcs are added up as integers, so that no rounding makes a share of more than 1. An owner of all 2^64 has 0 in 64 bits,
+// and then so have the others; that is the owner of the first entry, also when all entries have one hash.
+func ArcShares[T int32 | uint32](hashes []uint64, owners []T, n int) []float64 {
+	shares := make([]float64, n)
+	if len(hashes) == 0 {
 		return shares
 	}
 	// Entry 0 also owns what is above the last entry: the subtraction wraps around.
-	previous := r.hashes[n-1]
-	for i, hash := range r.hashes {
-		arc := float64(hash-previous) / (1 << 64)
-		if i == 0 && hash == previous {
-			arc = 1 // all entries have one hash
-		}
-		shares[r.hosts[i]] += arc
+	previous := hashes[len(hashes)-1]
+	owned := make([]uint64, n)
+	for i, hash := range hashes {
+		owned[owners[i]] += hash - previous
 		previous = hash
+	}
+	if !slices.ContainsFunc(owned, func(arcs uint64) bool { return arcs > 0 }) {
+		shares[owners[0]] = 1
+		return shares
+	}
+	for i, arcs := range owned {
+		shares[i] = float64(arcs) / (1 << 64)
 	}
 	return shares
 }

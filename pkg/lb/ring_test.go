@@ -110,6 +110,29 @@ func TestRingEqualKeys(t *testing.T) {
 	}
 }
 
+// TestRingSingle: a host that is alone on its ring has all hashes, and not 1.0000000000000004 of them.
+func TestRingSingle(t *testing.T) {
+	t.Parallel()
+	for _, size := range []uint64{1, 2, 1000, 1024, 4096, 100_000} {
+		for host := range 3 {
+			hosts := []Weighted{{fmt.Sprintf("127.1.0.%d:80", host), 1}}
+			r, err := NewRing(hosts, RingConfig{MinimumSize: size, MaximumSize: size})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Shares(); got[0] != 1 {
+				t.Errorf("%s, %d entries: share %v", hosts[0].Key, size, got[0])
+			}
+		}
+	}
+	if got := ArcShares([]uint64{5, 5, 5}, []uint32{1, 0, 1}, 3); !slices.Equal(got, []float64{0, 1, 0}) {
+		t.Errorf("entries with one hash: shares %v", got)
+	}
+	if got := ArcShares([]uint64{1 << 62, 3 << 62}, []int32{0, 1}, 2); !slices.Equal(got, []float64{0.5, 0.5}) {
+		t.Errorf("halves: shares %v", got)
+	}
+}
+
 func TestRingEmpty(t *testing.T) {
 	t.Parallel()
 	for _, r := range []func() (*Ring, error){

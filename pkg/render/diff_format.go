@@ -129,6 +129,9 @@ func verdictShift(t *diff.Traffic) string {
 		return fmt.Sprintf("%s before and after: %s", t.NewVerdict, t.NewMessage)
 	}
 	text := fmt.Sprintf("%s -> %s", t.OldVerdict, t.NewVerdict)
+	if t.Kept {
+		text += ", the client goes on with the old assignment"
+	}
 	if message := cmp.Or(t.NewMessage, t.OldMessage); message != "" {
 		text += ": " + message
 	}

@@ -78,7 +78,7 @@ func markdownSteps(b *bufio.Writer, r *simulate.Result, named bool) {
 }
 
 func markdownHead(b *bufio.Writer, r *simulate.Result) {
-	fmt.Fprintf(b, "- %s, %s: **%s**", r.Client, r.Policy, r.Verdict)
+	fmt.Fprintf(b, "- %s, %s: **%s**", r.Client, policyWords(r), r.Verdict)
 	if r.Message != "" {
 		fmt.Fprintf(b, " (%s)", escapeMarkdown(r.Message))
 	}

@@ -88,17 +88,16 @@ func beforeOf(columns []column, compared bool) *simulate.Result {
 	return columns[0].result
 }
 
+// policyWords is the policy of a result for people.
+func policyWords(r *simulate.Result) string { return cmp.Or(r.Policy, "no policy") }
+
 // head says what holds for all endpoints.
 func (t *simulationWriter) head(r *simulate.Result) {
-	policy := r.Policy
-	if policy == "" {
-		policy = "no policy"
-	}
 	verdict := t.paint(r.Verdict, green)
 	if !r.Accepted() {
 		verdict = t.paint(r.Verdict, bold, red)
 	}
-	t.printf("%s: %s, %s, %s\n", t.paint(r.Client, bold), policy, verdict, r.Method)
+	t.printf("%s: %s, %s, %s\n", t.paint(r.Client, bold), policyWords(r), verdict, r.Method)
 	if r.Message != "" {
 		t.wrapped("  ", printable(r.Message))
 	}
@@ -120,8 +119,8 @@ func (t *simulationWriter) head(r *simulate.Result) {
 	if r.Subset != nil {
 		t.wrapped("  ", strings.TrimSuffix(fmt.Sprintf("subset: %s, %s: %s", r.Subset.Kind, plural(r.Subset.Hosts, "endpoint"), r.Subset.Reason), ": "))
 	}
-	for i := range r.Priorities {
-		t.wrapped("  ", priorityLine(&r.Priorities[i]))
+	for _, line := range priorityLines(r.Priorities) {
+		t.wrapped("  ", line)
 	}
 	if s := r.Sample; s != nil {
 		t.printf("  %d seeded requests (seed %d): %d dropped, %d unavailable\n", s.Requests, s.Seed, s.Dropped, s.Unavailable)
@@ -132,8 +131,26 @@ func (t *simulationWriter) head(r *simulate.Result) {
 }
 
 // priorityLine is the reason for a priority's share.
+// priorityLines has one line for the priorities of a gap, which may be very many.
+func priorityLines(priorities []simulate.Priority) []string {
+	var lines []string
+	for i := 0; i < len(priorities); i++ {
+		p := &priorities[i]
+		line, end := priorityLine(p), i
+		for p.Hosts == 0 && end+1 < len(priorities) && priorities[end+1].Hosts == 0 && priorityLine(&priorities[end+1]) == line {
+			end++
+		}
+		name := fmt.Sprintf("priority %d: ", p.Priority)
+		if end > i {
+			name = fmt.Sprintf("priorities %d to %d: ", p.Priority, priorities[end].Priority)
+		}
+		lines, i = append(lines, name+line), end
+	}
+	return lines
+}
+
 func priorityLine(p *simulate.Priority) string {
-	line := fmt.Sprintf("priority %d: ", p.Priority)
+	line := ""
 	if a := p.Availability; a != nil {
 		line += fmt.Sprintf("availability %s, ", percents(*a))
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
 )
 
@@ -60,8 +61,8 @@ func WithoutEndpoints(r *eds.Resource) bool {
 }
 
 // withPolicy returns the resource with its cluster's policy replaced; a cluster is made up when there is none.
-func withPolicy(r *eds.Resource, policy string) (*eds.Resource, error) {
-	if policy == "" || hasPolicy(r, policy) {
+func withPolicy(r *eds.Resource, policy string, client diag.Client) (*eds.Resource, error) {
+	if policy == "" || hasPolicy(r, policy, client) {
 		return r, nil
 	}
 	out := *r
@@ -84,14 +85,21 @@ func withPolicy(r *eds.Resource, policy string) (*eds.Resource, error) {
 	return &out, nil
 }
 
-// hasPolicy tells whether the cluster has the policy already, whose sizes and options then stay.
-func hasPolicy(r *eds.Resource, policy string) bool {
+// hasPolicy tells whether the cluster has the policy already, whose sizes and options then stay. A policy that is inside
+// another one of load_balancing_policy is replaced together with that one, whether it is the same or not.
+func hasPolicy(r *eds.Resource, policy string, client diag.Client) bool {
 	if r.Cluster == nil || r.Cluster.Message == nil {
 		return false
 	}
-	config := eds.GRPCPolicy(r.Cluster.Message)
+	config, other := eds.EnvoyPolicy(r.Cluster.Message, newestEnvoy), eds.GRPCPolicy(r.Cluster.Message)
+	if client == diag.GRPC {
+		config, other = other, config
+	}
 	if config.Name == "" {
-		config = eds.EnvoyPolicy(r.Cluster.Message, newestEnvoy)
+		config = other
+	}
+	if wrapper := config.Find("load_aware_locality", "override_host", "subset"); wrapper != nil && wrapper.FromExtension {
+		return false
 	}
 	name := config.Picker().Name
 	return name == policy || name == "client_side_weighted_round_robin" && policy == "weighted_round_robin"

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -20,13 +21,14 @@ type envoyContext struct {
 	// keepCopies: the cluster is STATIC or takes names from DNS, where copies of an address stay.
 	keepCopies bool
 	static     bool // the cluster is STATIC
+	strictDNS  bool // the cluster is STRICT_DNS, where the hostname of an endpoint is its name in the address unless it has one
 
 	cluster *clusterv3.Cluster // nil is one without configuration
 	runtime map[string]string
 
 	nodeLocality *corev3.Locality
 	local        *endpointv3.ClusterLoadAssignment // of the local cluster; nil turns zone-aware routing off
-	localStatic  bool
+	localCopies  bool                              // copies of an address stay in it
 	match        map[string]any
 
 	panicThreshold         *float64 // percent, over the cluster's
@@ -68,9 +70,12 @@ func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Inp
 		in.Drops = append(in.Drops, envoy.Drop{Category: d.GetCategory(), Numerator: p.GetNumerator(),
 			Denominator: denominator(p.GetDenominator().Number())})
 	}
-	in.Groups = envoyGroups(cla, in.Policy.Subset != nil)
+	in.Groups = envoyGroups(cla, in.Policy.Subset != nil || in.Policy.Inside != nil)
+	if c.strictDNS {
+		nameHosts(in.Groups, cla)
+	}
 	if c.local != nil {
-		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), Static: c.localStatic}
+		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), KeepCopies: c.localCopies}
 	}
 	return in
 }
@@ -96,6 +101,17 @@ func envoyGroups(cla *endpointv3.ClusterLoadAssignment, metadata bool) []envoy.G
 	return groups
 }
 
+// nameHosts gives the endpoints of a STRICT_DNS cluster without a hostname that of their address, an IP address too
+// (strict_dns_cluster.cc). What was resolved has its name already.
+func nameHosts(groups []envoy.Group, cla *endpointv3.ClusterLoadAssignment) {
+	for i, group := range cla.GetEndpoints() {
+		for j, e := range group.GetLbEndpoints() {
+			out := &groups[i].Endpoints[j]
+			out.Hostname = cmp.Or(out.Hostname, e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress())
+		}
+	}
+}
+
 func envoyLocality(l *corev3.Locality) *envoy.Locality {
 	if l == nil {
 		return nil
@@ -104,7 +120,7 @@ func envoyLocality(l *corev3.Locality) *envoy.Locality {
 }
 
 // envoyPolicy flattens the chain of policies: override_host passes on to its fallback policy, wrr_locality turns locality
-// weights on, subset filters the hosts, and load_aware_locality chooses a locality for the policy inside it.
+// weights on, subset filters the hosts, and load_aware_locality chooses a locality for the policies inside it.
 func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 	picker := config.Picker()
 	p := envoy.Policy{
@@ -126,11 +142,16 @@ func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 	if picker.Hash != nil {
 		p.Hash = envoyHash(picker.Hash)
 	}
-	if aware := config.Find("load_aware_locality"); aware != nil {
-		p.Name, p.Endpoint, p.RemoteProbeFraction = envoy.LoadAwareLocality, p.Name, aware.RemoteProbeFraction
+	aware := config.Find("load_aware_locality")
+	p.Subset = envoySubsets(config, aware)
+	if aware == nil {
+		return p
 	}
-	if subset := config.Find("subset"); subset != nil {
-		p.Subset = envoySubset(subset.Subset)
+	p.Inside = envoySubsets(aware, nil)
+	// The ring or table of a hash policy inside is that of the whole cluster, whichever locality is chosen (observed: key by
+	// key, also with degraded and panicking priorities).
+	if picker.Hash == nil || p.Subset != nil || p.Inside != nil {
+		p.Name, p.Endpoint, p.RemoteProbeFraction = envoy.LoadAwareLocality, p.Name, aware.RemoteProbeFraction
 	}
 	return p
 }

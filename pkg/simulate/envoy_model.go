@@ -15,7 +15,11 @@ func EnvoyModel(r *eds.Resource, version int) (*envoy.Model, error) {
 	if err := s.prepare(r); err != nil {
 		return nil, err
 	}
-	return envoy.Build(envoyInput(s.assignment(), s.envoyContext()))
+	context, err := s.envoyContext()
+	if err != nil {
+		return nil, err
+	}
+	return envoy.Build(envoyInput(s.assignment(), context))
 }
 
 // EnvoyHashes tells whether an endpoint gets into a ring or table of Envoy at all, if its policy is one of those that
@@ -25,7 +29,11 @@ func EnvoyHashes(r *eds.Resource, version int, inLocalities bool) (bool, error) 
 	if err := s.prepare(r); err != nil {
 		return false, err
 	}
-	in := envoyInput(s.assignment(), s.envoyContext())
+	context, err := s.envoyContext()
+	if err != nil {
+		return false, err
+	}
+	in := envoyInput(s.assignment(), context)
 	// A small ring has the same endpoints as a table of any size.
 	in.Policy.Name, in.Policy.Hash.MinimumRingSize, in.Policy.Hash.MaximumRingSize = envoy.RingHash, new(uint64(1)), new(uint64(1))
 	m, err := envoy.Build(in)

@@ -7,23 +7,38 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
+	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
 
 // envoy runs Envoy's model. Errors: an address of Options.Resolve that is none.
 func (s *run) envoy() error {
 	names := resolved{cla: s.assignment()}
+	var err error
 	if s.kind == kindStrictDNS {
-		var err error
 		if names, err = resolve(s.assignment(), s.o.Resolve); err != nil {
 			return err
 		}
 	}
 	s.dnsNotes(names)
-	in := envoyInput(names.cla, s.envoyContext())
-	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil {
+	context, err := s.envoyContext()
+	if err != nil {
+		return err
+	}
+	config := eds.EnvoyPolicy(s.cluster(), s.version())
+	if why := unmodelled(&config); why != "" {
+		s.result.Verdict, s.result.Message = string(diag.Unknown), why
+		s.withoutShares()
+		return nil
+	}
+	in := envoyInput(names.cla, context)
+	if config.Has("load_aware_locality") && hashes(&in) {
+		s.result.Notes = append(s.result.Notes, fmt.Sprintf("load_aware_locality chooses nothing: under it Envoy uses %s for the whole cluster", in.Policy.Name))
+	}
+	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil && in.Policy.Inside == nil {
 		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
 	}
+	in.Tables = s.o.tables
 	model, err := envoy.Build(in)
 	if err != nil {
 		s.refuse(err.Error())
@@ -33,6 +48,10 @@ func (s *run) envoy() error {
 	if e.Rejected != "" && !s.o.Force {
 		s.refuse(e.Rejected)
 		return nil
+	}
+	if e.Loads.Hole && s.kind == kindStrictDNS {
+		// Observed: factor 1, two UNHEALTHY in priority 0, two of three healthy in priority 1, where all requests went.
+		s.result.Notes = append(s.result.Notes, "no priority scores above 0 and not all are in panic: in a STRICT_DNS cluster the loads are then what the order in which its names are resolved leaves, and cannot be predicted")
 	}
 	s.result.fillEnvoy(names.cla, &in, e)
 	if hashes(&in) {
@@ -82,42 +101,55 @@ func (s *run) tieNotes(m *envoy.Model) {
 // maxTieNotes bounds the notes about equal hash keys, which a cluster may have very many of.
 const maxTieNotes = 8
 
-// envoyContext collects what is known around the assignment; the options win over the bootstrap.
-func (s *run) envoyContext() envoyContext {
+// envoyContext collects what is known around the assignment; the options win over the bootstrap. Errors: those of resolve.
+func (s *run) envoyContext() (envoyContext, error) {
 	c := envoyContext{
 		version: s.version(), asDocumented: s.o.AsDocumented || s.o.Force, cluster: s.cluster(),
-		static: s.kind == kindStatic, keepCopies: s.kind != kindEDS,
+		static: s.kind == kindStatic, strictDNS: s.kind == kindStrictDNS, keepCopies: s.kind != kindEDS,
 		runtime:      s.runtime(),
 		nodeLocality: s.o.NodeLocality, local: s.o.LocalCluster, match: s.o.MetadataMatch,
 		panicThreshold: s.o.PanicThreshold, localityWeighted: s.o.LocalityWeighted,
 	}
 	b := s.resource.Bootstrap
 	if b == nil {
-		return c
+		return c, nil
 	}
 	if c.nodeLocality == nil {
 		c.nodeLocality = b.NodeLocality
 	}
 	// The local cluster itself is balanced before it can be looked at (cluster_manager_impl.cc, local_priority_set_).
 	if c.local == nil && b.LocalClusterName != "" && (c.cluster == nil || c.cluster.GetName() != b.LocalClusterName) {
-		c.local, c.localStatic = s.localCluster()
+		var err error
+		if c.local, c.localCopies, err = s.localCluster(); err != nil {
+			return c, err
+		}
 	}
-	return c
+	return c, nil
 }
 
 // localCluster finds the assignment of the bootstrap's local cluster. One that takes its endpoints from elsewhere is
 // taken for empty.
-func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, static bool) {
+func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, copies bool, err error) {
 	b := s.resource.Bootstrap
+	kind := kindEDS
 	for _, c := range b.Named(b.LocalClusterName) { // the last one counts
-		_, kind := describeCluster(c.Message, s.resource.Source)
-		static = kind == kindStatic
+		_, kind = describeCluster(c.Message, s.resource.Source)
 	}
-	if local := b.Assignments[b.LocalClusterName]; local != nil {
-		return local.Assignment, static
+	local := b.Assignments[b.LocalClusterName]
+	if local == nil {
+		s.result.Notes = append(s.result.Notes, "the endpoints of the local cluster are not known (--local-cluster FILE)")
+		return &endpointv3.ClusterLoadAssignment{ClusterName: b.LocalClusterName}, kind != kindEDS, nil
 	}
-	s.result.Notes = append(s.result.Notes, "the endpoints of the local cluster are not known (--local-cluster FILE)")
-	return &endpointv3.ClusterLoadAssignment{ClusterName: b.LocalClusterName}, static
+	names := resolved{cla: local.Assignment}
+	if kind == kindStrictDNS {
+		if names, err = resolve(local.Assignment, s.o.Resolve); err != nil {
+			return nil, false, err
+		}
+		if names.unresolved() {
+			s.result.Notes = append(s.result.Notes, "a host name of the local cluster is taken for one endpoint; in truth each address that it resolves to counts (--resolve HOST=IP,IP)")
+		}
+	}
+	return names.cla, kind != kindEDS, nil
 }
 
 // sampleEnvoy makes seeded requests with Envoy's pick algorithms.

@@ -194,10 +194,10 @@ func (x *envoyExplainer) served(s *envoy.EndpointShare, p *envoy.Priority, load 
 	if x.byName {
 		text += ", locality " + LocalityID(s.Locality).String()
 	}
-	switch {
-	case hashes(x.in):
+	switch x.in.Policy.EndpointPolicy() {
+	case envoy.RingHash, envoy.Maglev:
 		return text + ", its part of the hash space"
-	case x.in.Policy.Name == envoy.Random:
+	case envoy.Random, envoy.ClientSideWeighted:
 		return text + fmt.Sprintf(", 1 of %d", l.hosts)
 	default:
 		return text + fmt.Sprintf(", weight %d of %d", s.Weight, l.weight)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
 	"github.com/edsctl/edsctl/pkg/selector"
 )
 
@@ -44,6 +45,9 @@ type Options struct {
 	Seed     uint64
 	RPS      float64
 	Explain  bool
+
+	// tables of one step of a sweep are used again by the next.
+	tables *envoy.Tables
 }
 
 // Policies are the values of Options.Policy.

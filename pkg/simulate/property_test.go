@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -44,18 +45,20 @@ func drawCLA(t *rapid.T) *endpointv3.ClusterLoadAssignment {
 }
 
 func drawEndpoint(t *rapid.T, n int) *endpointv3.LbEndpoint {
-	e := &endpointv3.LbEndpoint{
-		HealthStatus: corev3.HealthStatus(rapid.Int32Range(0, 5).Draw(t, "health")),
-		HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: &corev3.Address{
-			Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-				Address: fmt.Sprintf("192.0.2.%d", n), PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 80},
-			}},
-		}}},
-	}
+	e := endpointAt(fmt.Sprintf("192.0.2.%d", n))
+	e.HealthStatus = corev3.HealthStatus(rapid.Int32Range(0, 5).Draw(t, "health"))
 	if w := rapid.Uint32Range(0, 4).Draw(t, "weight"); w > 0 {
 		e.LoadBalancingWeight = wrapperspb.UInt32(w)
 	}
 	return e
+}
+
+func endpointAt(ip string) *endpointv3.LbEndpoint {
+	return &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: &corev3.Address{
+		Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+			Address: ip, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 80},
+		}},
+	}}}}
 }
 
 func simulated(t *rapid.T, cla *endpointv3.ClusterLoadAssignment, client diag.Client, o *Options) *Result {
@@ -85,9 +88,15 @@ func TestSharesAddUp(t *testing.T) {
 			if e.Why == "" {
 				t.Fatalf("%s has no reason", e.Address)
 			}
+			wantShare(t, e.Address, e.Share)
 		}
+		wantShare(t, "unavailable", r.Unavailable)
 		for _, p := range r.Priorities {
 			levels += p.Share
+			wantShare(t, "priority", p.Share)
+			for _, l := range p.Localities {
+				wantShare(t, l.String(), l.Share)
+			}
 			load += p.Load.Healthy + p.Load.Degraded
 		}
 		if math.Abs(sum-1) > 1e-9 || math.Abs(levels-(1-r.Dropped-r.Unavailable)) > 1e-9 {
@@ -97,6 +106,38 @@ func TestSharesAddUp(t *testing.T) {
 			t.Fatalf("loads add up to %d", load)
 		}
 	})
+}
+
+func wantShare(t *rapid.T, what string, share float64) {
+	if !(share >= 0 && share <= 1) {
+		t.Fatalf("%s has the share %v", what, share)
+	}
+}
+
+// TestSingleEndpoint: it has all of the requests, and the selection of all endpoints has no more than that.
+func TestSingleEndpoint(t *testing.T) {
+	t.Parallel()
+	all, err := selector.Parse("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cla := &endpointv3.ClusterLoadAssignment{ClusterName: "c", Endpoints: []*endpointv3.LocalityLbEndpoints{{
+		Locality: &corev3.Locality{Zone: "a"}, LoadBalancingWeight: wrapperspb.UInt32(1), LbEndpoints: []*endpointv3.LbEndpoint{endpointAt("127.1.0.1")},
+	}}}
+	for _, client := range diag.Clients {
+		for _, policy := range Policies() {
+			r, err := FromResource(&eds.Resource{Name: "c", Source: eds.FromSotW, Assignment: cla, Original: cla}, client, &Options{Policy: policy, Requests: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if share, err := r.Share(all); err != nil || len(r.Endpoints) == 1 && (share != 1 || r.Endpoints[0].Share != 1 || r.Endpoints[0].StandardError != 0) {
+				t.Errorf("%s, %s: share %v, %v; endpoint %+v", client, policy, share, err, r.Endpoints[0])
+			}
+			if _, err := json.Marshal(r); err != nil {
+				t.Errorf("%s, %s: %v", client, policy, err)
+			}
+		}
+	}
 }
 
 // TestSeededRunsAgree: what the client's pick algorithms give is what the formulas say.

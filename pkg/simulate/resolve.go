@@ -43,11 +43,17 @@ func resolve(cla *endpointv3.ClusterLoadAssignment, addresses map[string][]strin
 				origin, names = append(origin, selector.Ref{Group: i, Index: j}), append(names, "")
 				continue
 			}
+			seen := map[string]bool{} // a name has one host at an address
 			for _, ip := range ips {
 				at, err := atAddress(e, name, ip)
 				if err != nil {
 					return resolved{}, err
 				}
+				text := EnvoyAddress(at.GetEndpoint().GetAddress())
+				if seen[text] {
+					continue
+				}
+				seen[text] = true
 				g.LbEndpoints = append(g.LbEndpoints, at)
 				origin, names = append(origin, selector.Ref{Group: i, Index: j}), append(names, name)
 			}

@@ -8,7 +8,7 @@ func (r *Result) addSamples(counts []int64) {
 	samples := make([]Sampled, len(r.Endpoints))
 	for i := range r.Endpoints {
 		e := &r.Endpoints[i]
-		samples[i] = Sampled{Requests: counts[i], SampledShare: float64(counts[i]) / n, StandardError: math.Sqrt(e.Share * (1 - e.Share) / n)}
+		samples[i] = Sampled{Requests: counts[i], SampledShare: float64(counts[i]) / n, StandardError: math.Sqrt(max(0, e.Share*(1-e.Share)) / n)}
 		e.Sampled = &samples[i]
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/edsctl/edsctl/pkg/selector"
 )
 
-// Share is the share of the endpoints that a selector picks. Errors: it picks none.
+// Share is the share of the endpoints that a selector picks, at most 1. Errors: it picks none.
 func (r *Result) Share(s selector.Selector) (float64, error) {
 	if _, err := s.Select(r.cla); err != nil {
 		return 0, err
@@ -17,5 +17,20 @@ func (r *Result) Share(s selector.Selector) (float64, error) {
 			sum += e.Share
 		}
 	}
-	return sum, nil
+	return min(sum, 1), nil
+}
+
+// bound takes away what adding up floating-point numbers puts on top of 1.
+func (r *Result) bound() {
+	r.Unavailable = min(r.Unavailable, 1)
+	for i := range r.Priorities {
+		p := &r.Priorities[i]
+		p.Share, p.Unavailable = min(p.Share, 1), min(p.Unavailable, 1)
+		for j := range p.Localities {
+			p.Localities[j].Share = min(p.Localities[j].Share, 1)
+		}
+	}
+	for i := range r.Endpoints {
+		r.Endpoints[i].Share = min(r.Endpoints[i].Share, 1)
+	}
 }

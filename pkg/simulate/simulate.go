@@ -8,6 +8,7 @@ import (
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
 
 // newestEnvoy is the minor version that is simulated where none is named.
@@ -36,6 +37,7 @@ func FromResource(r *eds.Resource, client diag.Client, o *Options) (*Result, err
 			return nil, err
 		}
 	}
+	s.result.bound()
 	s.result.applyRates(o.RPS)
 	return s.result, nil
 }
@@ -70,7 +72,7 @@ func (s *run) prepare(r *eds.Resource) error {
 			return err
 		}
 	}
-	changed, err := withPolicy(what.Resource, s.o.Policy)
+	changed, err := withPolicy(what.Resource, s.o.Policy, s.client)
 	if err != nil {
 		return err
 	}
@@ -100,12 +102,19 @@ func clusterOf(r *eds.Resource) *clusterv3.Cluster {
 	return r.Cluster.Message
 }
 
-// policyName is the name of the policy that picks endpoints; empty when the client finds none.
+// policyName is the name of the policy that picks endpoints, after load_aware_locality if that chooses the locality; empty
+// when the client finds none.
 func (s *run) policyName() string {
 	if s.client == diag.GRPC {
+		if config := eds.GRPCPolicy(s.cluster()); config.Picker().Name == "" || config.Picker().Name == "wrr_locality" {
+			return ""
+		}
 		return string(grpcPolicy(s.cluster(), readGRPCEnv(s.o.Getenv)).Kind)
 	}
 	config := eds.EnvoyPolicy(s.cluster(), s.version())
+	if envoyPolicy(&config).Name == envoy.LoadAwareLocality {
+		return string(envoy.LoadAwareLocality) + " > " + config.Picker().Name
+	}
 	return config.Picker().Name
 }
 

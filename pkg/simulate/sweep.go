@@ -6,6 +6,7 @@ import (
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
 	"github.com/edsctl/edsctl/pkg/selector"
 )
 
@@ -44,7 +45,7 @@ type SweepPoint struct {
 // the sweep is nil. The result is also there when the selector matches nothing, which is an error.
 func RunSweep(r *eds.Resource, client diag.Client, o *Options, s selector.Selector) (*Sweep, *Result, error) {
 	options := *o
-	options.HashKeys, options.Requests, options.Explain = nil, 0, false
+	options.HashKeys, options.Requests, options.Explain, options.tables = nil, 0, false, &envoy.Tables{}
 	first, err := FromResource(r, client, &options)
 	if err != nil || !first.Accepted() && (!o.Force || first.Verdict == string(diag.NotApplicable)) {
 		return nil, first, err
@@ -102,5 +103,6 @@ func sweepPoint(r *Result, selection map[selector.Ref]bool, failed int) SweepPoi
 			p.Selection += e.Share
 		}
 	}
+	p.Selection = min(p.Selection, 1)
 	return p
 }

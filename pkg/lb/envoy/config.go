@@ -6,7 +6,7 @@ import "github.com/edsctl/edsctl/pkg/lb"
 type Name string
 
 // The policies that are modelled. wrr_locality is ClientSideWeighted with LocalityWeighted; override_host without its
-// header is its fallback policy; subset is Policy.Subset around the others.
+// header is its fallback policy; subset is Policy.Subset around the others, or Policy.Inside.
 const (
 	RoundRobin         Name = "round_robin"
 	LeastRequest       Name = "least_request"
@@ -30,9 +30,12 @@ type Policy struct {
 	Hash         Hash         // ring_hash and maglev
 	// RemoteProbeFraction of load_aware_locality; nil means 0.03.
 	RemoteProbeFraction *float64
-	// Endpoint is the endpoint_picking_policy of load_aware_locality; empty means round_robin.
+	// Endpoint is the endpoint_picking_policy of load_aware_locality; empty means round_robin. A hash policy there, with
+	// no subset around or inside, is as good as the hash policy alone, which is then the Name.
 	Endpoint Name
-	Subset   *Subset
+	// Inside is the subset inside load_aware_locality: it filters the endpoints of the locality that was chosen.
+	Inside *Subset
+	Subset *Subset
 }
 
 // ZoneAware mirrors ZoneAwareLbConfig.
@@ -86,6 +89,8 @@ type Subset struct {
 	AllowRedundantKeys  bool
 	// MetadataFallbackList: metadata_fallback_policy is FALLBACK_LIST.
 	MetadataFallbackList bool
+	// Inner is the subset inside this one: it filters the endpoints that this one leaves.
+	Inner *Subset
 }
 
 // Selector mirrors LbSubsetSelector.

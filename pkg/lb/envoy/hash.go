@@ -3,6 +3,7 @@ package envoy
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/edsctl/edsctl/pkg/lb"
 )
@@ -21,12 +22,42 @@ func (b *balancer) buildTables() error {
 	for i := range b.levels {
 		t := &table{}
 		b.normalize(t, &b.levels[i], b.loads.Panic[i])
+		if same := b.m.in.Tables.same(i, t); same != nil {
+			b.tables[i] = same
+			continue
+		}
 		if err := t.build(&b.m.in.Policy); err != nil {
 			return fmt.Errorf("priority %d: %w", i, err)
 		}
 		b.tables[i] = t
+		b.m.in.Tables.keep(i, t)
 	}
 	return nil
+}
+
+// Tables keeps the newest ring or table of each priority from one Build to the next, both of one policy: in panic, or where
+// another priority changes, it has the same hosts. It is for one goroutine.
+type Tables struct{ newest map[int]*table }
+
+// same is the kept table of a priority that has the same hosts and weights; nil when there is none.
+func (k *Tables) same(priority int, t *table) *table {
+	if k == nil || k.newest[priority] == nil {
+		return nil
+	}
+	if kept := k.newest[priority]; slices.Equal(kept.hosts, t.hosts) && slices.Equal(kept.weights, t.weights) {
+		return kept
+	}
+	return nil
+}
+
+func (k *Tables) keep(priority int, t *table) {
+	if k == nil {
+		return
+	}
+	if k.newest == nil {
+		k.newest = map[int]*table{}
+	}
+	k.newest[priority] = t
 }
 
 func (t *table) build(p *Policy) (err error) {

@@ -36,6 +36,8 @@ type Input struct {
 	// Local is the cluster that cluster_manager.local_cluster_name names; nil when there is none, which turns zone-aware
 	// routing off.
 	Local *Local
+	// Tables of an earlier Build of the same policy are used again where nothing in them changes; nil builds all.
+	Tables *Tables
 	// Match is the request's metadata_match under envoy.lb (subsets); values are those of structpb.Value.AsInterface.
 	Match map[string]any
 }
@@ -129,6 +131,6 @@ const (
 // Local is the local cluster of zone-aware routing; only its priority 0 counts.
 type Local struct {
 	Groups []Group
-	// Static: copies of an address stay.
-	Static bool
+	// KeepCopies: copies of an address stay, as in Input.
+	KeepCopies bool
 }

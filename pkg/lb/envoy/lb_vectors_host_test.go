@@ -287,7 +287,7 @@ func checkZoneAware(t *testing.T, v *lbVector) {
 	}](t, &v.Expect)
 	threshold := 0.0 // so that the dead hosts of empty zones start no panic
 	input := Input{
-		Groups: zoneGroups(in.Upstream), Local: &Local{Groups: zoneGroups(in.Local), Static: true}, KeepCopies: true,
+		Groups: zoneGroups(in.Upstream), Local: &Local{Groups: zoneGroups(in.Local), KeepCopies: true}, KeepCopies: true,
 		HealthyPanicThreshold: &threshold,
 		Policy:                Policy{ZoneAware: ZoneAware{MinClusterSize: &in.Least, ForceLocalZoneMinSize: in.Force}},
 	}
@@ -333,7 +333,7 @@ func checkZonePanic(t *testing.T, v *lbVector) {
 	least := uint64(1)
 	local := zoneGroups([][]any{{"A", in.Hosts}, {"B", in.Hosts}})
 	input := Input{
-		Groups: zoneGroups([][]any{{"A", 1}, {"B", 1}}), Local: &Local{Groups: local, Static: true}, NodeLocality: &Locality{Zone: "A"},
+		Groups: zoneGroups([][]any{{"A", 1}, {"B", 1}}), Local: &Local{Groups: local, KeepCopies: true}, NodeLocality: &Locality{Zone: "A"},
 		Policy: Policy{ZoneAware: ZoneAware{MinClusterSize: &least, FailTrafficOnPanic: in.Fail}},
 	}
 	r := input.build(t).Compute()

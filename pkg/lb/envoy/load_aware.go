@@ -44,12 +44,17 @@ func (b *balancer) tallyLoadAware(c cell, mass float64, out []float64) (unavaila
 	for _, w := range weights {
 		sum += w
 	}
-	if sum == 0 {
+	if sum == 0 || b.m.in.Policy.hashesNothing() {
 		return mass
 	}
 	for i, w := range weights {
-		if w > 0 {
-			unavailable += b.spread(eligible(&lv.localities[i]), mass*w/sum, 0, 100, out)
+		part := mass * w / sum
+		switch local := b.inside[b.localKey(c, i)]; {
+		case w == 0:
+		case local != nil:
+			unavailable += local.tally(part, out)
+		default:
+			unavailable += b.spread(eligible(&lv.localities[i]), part, 0, 100, out)
 		}
 	}
 	return unavailable

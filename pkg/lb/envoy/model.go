@@ -25,13 +25,17 @@ type balancer struct {
 	kind   string
 	levels []level
 	single int32 // see attempt
-	counts []Counts
-	loads  Loads
+	// criteria for a subset inside load_aware_locality.
+	criteria map[string]any
+	counts   []Counts
+	loads    Loads
 	// wrr has the effective locality weights by level and class (healthy, degraded); nil without a scheduler.
 	wrr    [][2]localityWeights
 	zone   zone
 	tables []*table // by level, hash policies only
 	slow   bool     // some host is in its slow start window
+	// inside has the models of the subset inside load_aware_locality, by the list of the locality.
+	inside map[listKey]*insideModel
 }
 
 type localityWeights struct {
@@ -57,6 +61,7 @@ func Build(in Input) (*Model, error) {
 	if in.Policy.Name == "" {
 		in.Policy.Name = RoundRobin
 	}
+	in.Policy.Subset, in.Policy.Inside = in.Policy.Subset.sorted(), in.Policy.Inside.sorted()
 	m := &Model{in: &in}
 	m.drops, m.dropped, m.rejected = in.drops()
 	m.hosts = collect(in.Groups, in.KeepCopies)
@@ -64,8 +69,16 @@ func Build(in Input) (*Model, error) {
 	if len(m.full) == 0 {
 		m.full = make([]level, 1) // priority 0 always exists
 	}
+	if err := m.assemble(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// assemble builds the load balancers over the hosts.
+func (m *Model) assemble() error {
 	attempts, reason := m.attempts()
-	m.subset = SubsetResult{Used: in.Policy.Subset != nil, Reason: reason}
+	m.subset = SubsetResult{Used: m.in.Policy.Subset != nil, Reason: reason}
 	if m.subset.Used {
 		m.subset.Kind = "no host"
 		if len(attempts) > 0 {
@@ -75,17 +88,18 @@ func Build(in Input) (*Model, error) {
 	for i := range attempts {
 		b, err := m.balance(&attempts[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m.balancers = append(m.balancers, b)
 	}
-	return m, nil
+	m.insideResult()
+	return nil
 }
 
 // balance builds one load balancer.
 func (m *Model) balance(a *attempt) (*balancer, error) {
 	in := m.in
-	b := &balancer{m: m, kind: a.kind, levels: a.levels, single: a.single}
+	b := &balancer{m: m, kind: a.kind, criteria: a.criteria, levels: a.levels, single: a.single}
 	if a.single >= 0 {
 		return b, nil
 	}
@@ -105,7 +119,7 @@ func (m *Model) balance(a *attempt) (*balancer, error) {
 	}
 	b.slow = b.inSlowStart()
 	if in.Policy.Name == LoadAwareLocality {
-		return b, nil
+		return b, b.buildInside()
 	}
 	if in.Policy.LocalityWeighted {
 		b.wrr = make([][2]localityWeights, len(b.levels))

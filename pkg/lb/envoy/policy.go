@@ -6,8 +6,8 @@ import (
 	"github.com/edsctl/edsctl/pkg/lb"
 )
 
-// endpointPolicy is the policy that picks a host from a list.
-func (p *Policy) endpointPolicy() Name {
+// EndpointPolicy is the policy that picks a host from a list.
+func (p *Policy) EndpointPolicy() Name {
 	if p.Name != LoadAwareLocality {
 		return p.Name
 	}
@@ -23,7 +23,7 @@ func (b *balancer) spread(l list, mass float64, lo, hi int, out []float64) (unav
 	if len(l) == 0 {
 		return mass
 	}
-	switch b.m.in.Policy.endpointPolicy() {
+	switch b.m.in.Policy.EndpointPolicy() {
 	case Random:
 		b.spreadRandom(l, mass, lo, hi, out)
 	case ClientSideWeighted:

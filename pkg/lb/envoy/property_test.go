@@ -33,7 +33,7 @@ func drawInput(t *rapid.T) Input {
 	}
 	if rapid.Bool().Draw(t, "zone aware") {
 		in.NodeLocality = &Locality{Zone: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "own zone")}
-		in.Local = &Local{Groups: drawGroups(t, 3, "local"), Static: true}
+		in.Local = &Local{Groups: drawGroups(t, 3, "local"), KeepCopies: true}
 		in.Policy.ZoneAware.RoutingEnabled = new(rapid.SampledFrom([]float64{0, 30, 100}).Draw(t, "enabled"))
 	}
 	if rapid.Bool().Draw(t, "subset") {

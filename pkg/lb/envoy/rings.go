@@ -10,9 +10,7 @@ import "strings"
 // Errors: a ring that is too large.
 func (m *Model) Rings(inLocalities bool) ([][]RingKey, error) {
 	in := *m.in
-	if in.Policy.Name == LoadAwareLocality {
-		in.Policy.Name = in.Policy.Endpoint
-	}
+	in.Policy.Name = in.Policy.EndpointPolicy()
 	if in.Policy.Name != RingHash {
 		return nil, nil
 	}
@@ -21,11 +19,24 @@ func (m *Model) Rings(inLocalities bool) ([][]RingKey, error) {
 		return whole.rings()
 	}
 	var all [][]RingKey
-	for i := range m.full {
-		for j := range m.full[i].localities {
-			l := &m.full[i].localities[j]
+	for _, a := range whole.everyAttempt() {
+		rings, err := whole.ringsInside(a.levels)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rings...)
+	}
+	return all, nil
+}
+
+// ringsInside lists the rings of the subsets inside load_aware_locality.
+func (m *Model) ringsInside(levels []level) ([][]RingKey, error) {
+	var all [][]RingKey
+	for i := range levels {
+		for j := range levels[i].localities {
+			l := &levels[i].localities[j]
 			for _, hosts := range []list{l.hosts, l.healthy, l.degraded} {
-				rings, err := whole.alone(hosts).rings()
+				rings, err := m.alone(hosts, nil).rings()
 				if err != nil {
 					return nil, err
 				}
@@ -39,20 +50,6 @@ func (m *Model) Rings(inLocalities bool) ([][]RingKey, error) {
 		}
 	}
 	return all, nil
-}
-
-// alone is a model with some hosts of a locality, all of them healthy: what a worker of load_aware_locality gives to the
-// policy inside for requests to the healthy, the degraded, or in panic all hosts.
-func (m *Model) alone(hosts list) *Model {
-	in := *m.in
-	group := Group{Endpoints: make([]Endpoint, len(hosts))}
-	for i, h := range hosts {
-		group.Endpoints[i] = *m.hosts[h].Endpoint
-		group.Endpoints[i].Health, group.Endpoints[i].Checks = Unknown, 0
-	}
-	in.Groups, in.KeepCopies = []Group{group}, true
-	flat := collect(in.Groups, in.KeepCopies)
-	return &Model{in: &in, hosts: flat, full: arrange(in.Groups, flat, nil)}
 }
 
 func (m *Model) rings() ([][]RingKey, error) {
@@ -75,6 +72,20 @@ func (m *Model) everyAttempt() []attempt {
 	if s == nil {
 		return []attempt{{levels: m.full, single: -1}}
 	}
+	outer := m.everyLookup()
+	if s.Inner == nil {
+		return outer
+	}
+	var all []attempt
+	for _, a := range outer {
+		all = append(all, m.within(a).everyAttempt()...)
+	}
+	return all
+}
+
+// everyLookup is those of one subset load balancer.
+func (m *Model) everyLookup() []attempt {
+	s := m.in.Policy.Subset
 	anyEndpoint, defaultSubset := s.Fallback == AnyEndpoint || s.PanicModeAny, s.Fallback == DefaultSubset
 	for i := range s.Selectors {
 		anyEndpoint = anyEndpoint || s.Selectors[i].Fallback == AnyEndpoint
@@ -95,9 +106,10 @@ func (m *Model) everySubset() []attempt {
 	s := m.in.Policy.Subset
 	index := map[string]int{}
 	var subsets [][]bool // by host; nil for one with a single host
+	held := m.held()
 	for i := range m.hosts {
 		h := &m.hosts[i]
-		if h.duplicate || h.Metadata == nil {
+		if !held[i] || h.Metadata == nil {
 			continue
 		}
 		for _, sel := range s.Selectors {

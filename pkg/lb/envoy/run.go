@@ -48,7 +48,7 @@ func (m *Model) NewPicker(rng *rand.Rand) *Picker {
 	p := &Picker{m: m, rng: rng}
 	for _, b := range m.balancers {
 		p.workers = append(p.workers, &worker{b: b, rng: rng, seed: rng.Uint64(), lists: map[listKey]*listState{},
-			localities: map[localityKey]*localityScheduler{}})
+			localities: map[localityKey]*localityScheduler{}, inside: map[listKey]*Picker{}})
 	}
 	return p
 }
@@ -87,6 +87,7 @@ type worker struct {
 	seed       uint64
 	lists      map[listKey]*listState
 	localities map[localityKey]*localityScheduler
+	inside     map[listKey]*Picker // of the subsets inside load_aware_locality
 }
 
 // listKey names a list of hosts: all (panic), healthy or degraded of a level, or of one of its localities.
@@ -109,8 +110,11 @@ func (w *worker) pick(random uint64) (endpoint int, panicked bool) {
 	case p.hashes():
 		return b.pickTable(level, random, 0, nil), panicked
 	case p.Name == LoadAwareLocality:
-		if key.locality = w.loadAware(cell{level: level, class: class}); key.locality < 0 {
+		if key.locality = w.loadAware(cell{level: level, class: class}); key.locality < 0 || p.hashesNothing() {
 			return -1, panicked
+		}
+		if local := b.inside[key]; local != nil {
+			return w.pickInside(key, local), panicked
 		}
 		random = w.rng.Uint64()
 	case panicked:

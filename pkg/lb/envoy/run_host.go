@@ -26,7 +26,7 @@ func (w *worker) list(key listKey) *listState {
 	default:
 		s.hosts = lv.class(key.class)
 	}
-	switch w.b.m.in.Policy.endpointPolicy() {
+	switch w.b.m.in.Policy.EndpointPolicy() {
 	case Random, ClientSideWeighted, RingHash, Maglev:
 	default:
 		if _, equal := w.b.unweighted(s.hosts); !equal && len(s.hosts) > 1 {
@@ -52,9 +52,9 @@ func (w *worker) pickHost(key listKey, random uint64) int {
 	switch {
 	case s.edf != nil:
 		return int(s.hosts[s.edf.Pick(func(i int) float64 { return w.b.weight(s.hosts[i]) })])
-	case p.endpointPolicy() == Random:
+	case p.EndpointPolicy() == Random:
 		return int(s.hosts[random%uint64(n)])
-	case p.endpointPolicy() == LeastRequest:
+	case p.EndpointPolicy() == LeastRequest:
 		active := func(i int) uint32 { return w.b.m.hosts[s.hosts[i]].ActiveRequests }
 		if p.LeastRequest.FullScan {
 			return int(s.hosts[lb.LeastOfAll(n, active, w.rng.Uint64)])

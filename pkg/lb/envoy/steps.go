@@ -72,7 +72,7 @@ func (b *balancer) explainLoads(s *steps) {
 	}
 	for i, c := range b.counts {
 		if c.Hosts == 0 {
-			s.add("health", "priority %d has no endpoints: availability 0", i)
+			b.explainGap(s, i)
 			continue
 		}
 		h, d, n := c.Healthy, c.Degraded, c.eligible()
@@ -105,6 +105,21 @@ func (b *balancer) explainLoads(s *steps) {
 		if l.Panic[i] && !l.TotalPanic {
 			s.add("panic", "priority %d: %.6g %% available is below the threshold of %d %%: all its endpoints are used", i, c.availablePercent(), in.Threshold())
 		}
+	}
+}
+
+// explainGap has one line for the empty priorities next to each other, which may be very many.
+func (b *balancer) explainGap(s *steps, level int) {
+	end := level
+	for end+1 < len(b.counts) && b.counts[end+1].Hosts == 0 {
+		end++
+	}
+	switch {
+	case level > 0 && b.counts[level-1].Hosts == 0: // named with the first
+	case end > level:
+		s.add("health", "priorities %d to %d have no endpoints: availability 0", level, end)
+	default:
+		s.add("health", "priority %d has no endpoints: availability 0", level)
 	}
 }
 

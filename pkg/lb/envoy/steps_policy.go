@@ -4,7 +4,11 @@ import "fmt"
 
 // explainLocalities shows locality weights and zone-aware routing where they decide something.
 func (b *balancer) explainLocalities(s *steps) {
-	if b.m.in.Policy.hashes() {
+	switch {
+	case b.m.in.Policy.hashes():
+		return
+	case b.m.in.Policy.Name == LoadAwareLocality:
+		b.explainLoadAware(s)
 		return
 	}
 	for _, c := range b.cells() {
@@ -48,7 +52,11 @@ func (b *balancer) explainLocalities(s *steps) {
 func (b *balancer) explainWeights(s *steps, c cell) {
 	factor := LoadConfig{OverprovisioningFactor: b.m.in.OverprovisioningFactor}.factor()
 	w, lv := b.wrr[c.level][c.class], &b.levels[c.level]
-	if w.weights == nil {
+	switch {
+	case lv.unweighted:
+		s.add("locality", "priority %d: subsets that are not locality_weight_aware have no locality weights, so that their endpoints form one list", c.level)
+		return
+	case w.weights == nil:
 		s.add("locality", "priority %d: no locality with %s endpoints has a weight, so that they form one list", c.level, c.class)
 		return
 	}
@@ -66,9 +74,15 @@ func (b *balancer) explainPolicy(s *steps) {
 		b.explainTables(s)
 		return
 	}
-	switch p.endpointPolicy() {
+	if p.hashesNothing() {
+		s.add("policy", "%s under load_aware_locality finds no endpoint inside a subset: every request fails", p.Endpoint)
+		return
+	}
+	switch p.EndpointPolicy() {
+	case RingHash, Maglev:
+		s.add("policy", "%s: each locality has one of its own", p.Endpoint)
 	case Random:
-		s.add("policy", "random: endpoint number r mod size of its list, with the r whose r mod 100 chose the priority; weights do not count")
+		s.add("policy", "%s", randomWords(p))
 	case ClientSideWeighted:
 		s.add("policy", "client_side_weighted_round_robin: weights come from load reports; without any all endpoints of a list are alike")
 	case LeastRequest:
@@ -79,6 +93,8 @@ func (b *balancer) explainPolicy(s *steps) {
 	for _, c := range b.cells() {
 		lv := &b.levels[c.level]
 		switch {
+		case p.Name == LoadAwareLocality:
+			b.explainInside(s, c)
 		case b.loads.Panic[c.level] && p.ZoneAware.FailTrafficOnPanic:
 			s.add("policy", "priority %d is in panic and fail_traffic_on_panic is set: its %d %% fail", c.level, c.hi-c.lo)
 		case b.loads.Panic[c.level]:
@@ -100,8 +116,12 @@ func (b *balancer) explainList(s *steps, name string, l list, c cell) {
 		s.add("policy", "%s: no endpoints for the load of %d %%", name, c.hi-c.lo)
 		return
 	}
-	switch b.m.in.Policy.endpointPolicy() {
+	switch b.m.in.Policy.EndpointPolicy() {
 	case Random:
+		if b.m.in.Policy.Name == LoadAwareLocality {
+			s.add("policy", "%s: %d endpoints", name, len(l))
+			return
+		}
 		s.add("policy", "%s: %d endpoints, residues %d to %d", name, len(l), c.lo, c.hi-1)
 	case ClientSideWeighted:
 		s.add("policy", "%s: %d endpoints", name, len(l))
@@ -110,7 +130,11 @@ func (b *balancer) explainList(s *steps, name string, l list, c cell) {
 		for _, h := range l {
 			sum += b.weight(h)
 		}
-		s.add("policy", "%s: %d endpoints, sum of weights %s, load %d %%", name, len(l), number(sum), c.hi-c.lo)
+		load := fmt.Sprintf(", load %d %%", c.hi-c.lo)
+		if b.m.in.Policy.Name == LoadAwareLocality {
+			load = "" // the locality has a part of it
+		}
+		s.add("policy", "%s: %d endpoints, sum of weights %s%s", name, len(l), number(sum), load)
 	}
 }
 

@@ -19,16 +19,43 @@ type attempt struct {
 	kind   string
 	match  map[string]any
 	hosts  int
+	// criteria are what is left of the request's for a subset inside this one (LoadBalancerContextWrapper).
+	criteria map[string]any
 }
 
 // attempts resolves the subset load balancer (subset_lb.cc): which hosts a request with the given criteria uses, in the
-// order in which they are tried.
+// order in which they are tried. A subset inside another one does the same with each set of hosts that it is given.
 func (m *Model) attempts() ([]attempt, string) {
-	s := m.in.Policy.Subset
-	match := m.in.Match
-	if s == nil {
-		return []attempt{{levels: m.full, single: -1}}, ""
+	if m.in.Policy.Subset == nil {
+		return []attempt{{levels: m.full, single: -1, criteria: m.in.Match}}, ""
 	}
+	outer, reason := m.lookup()
+	if m.in.Policy.Subset.Inner == nil {
+		return outer, reason
+	}
+	var all []attempt
+	for _, a := range outer {
+		if a.single >= 0 {
+			all = append(all, a)
+			continue
+		}
+		next, why := m.within(a).attempts()
+		all = append(all, next...)
+		reason += "; of these: " + why
+	}
+	return all, reason
+}
+
+// within is the model of the subset inside, which has the hosts of an attempt only.
+func (m *Model) within(a attempt) *Model {
+	in := *m.in
+	in.Policy.Subset, in.Match = in.Policy.Subset.Inner, a.criteria
+	return &Model{in: &in, hosts: m.hosts, full: a.levels}
+}
+
+// lookup is the attempts of one subset load balancer.
+func (m *Model) lookup() ([]attempt, string) {
+	s, match := m.in.Policy.Subset, m.in.Match
 	fallbacks, has := match[fallbackListKey]
 	if !s.MetadataFallbackList || !has {
 		return m.iterate(match)
@@ -53,14 +80,25 @@ func (m *Model) attempts() ([]attempt, string) {
 	return all, strings.Join(reasons, "; then ")
 }
 
-// iterate is one round of the lookup (chooseHostIteration): the subset of exactly these keys and values if it has a host;
-// else the fallback of the selector with these keys; else the cluster's.
+// iterate is one round of the lookup (chooseHostIteration), whose attempts leave the criteria that it used.
 func (m *Model) iterate(match map[string]any) ([]attempt, string) {
-	s := m.in.Policy.Subset
 	used := match
-	if s.AllowRedundantKeys {
+	if s := m.in.Policy.Subset; s.AllowRedundantKeys {
 		used = withoutRedundant(s.Selectors, match)
 	}
+	attempts, reason := m.find(used)
+	for i := range attempts {
+		if attempts[i].criteria == nil { // else a round inside this one has used fewer
+			attempts[i].criteria = used
+		}
+	}
+	return attempts, reason
+}
+
+// find is the subset of exactly these keys and values if it has a host; else the fallback of the selector with these keys;
+// else the cluster's.
+func (m *Model) find(used map[string]any) ([]attempt, string) {
+	s := m.in.Policy.Subset
 	if len(used) > 0 {
 		if found, ok := m.findSubset(used); ok {
 			matching := "hosts match"
@@ -111,6 +149,23 @@ func (m *Model) iterate(match map[string]any) ([]attempt, string) {
 		next = append(next, any)
 	}
 	return next, reason
+}
+
+// sorted is the subset as Envoy keeps it: with allow_redundant_keys its selectors are sorted by number of keys, most
+// first, equal ones in order (measured on 1.40), for every use of them; else they stay as they are.
+func (s *Subset) sorted() *Subset {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Inner = s.Inner.sorted()
+	if !s.AllowRedundantKeys {
+		return &out
+	}
+	out.Selectors = slices.SortedStableFunc(slices.Values(s.Selectors), func(a, b Selector) int {
+		return cmp.Compare(len(sortedKeys(b.Keys)), len(sortedKeys(a.Keys)))
+	})
+	return &out
 }
 
 // withoutRedundant is the criteria of the first selector whose keys are all there, or the criteria as they are.

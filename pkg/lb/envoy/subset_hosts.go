@@ -18,11 +18,11 @@ func (m *Model) findSubset(match map[string]any) (attempt, bool) {
 	}
 	// The first selector that creates a subset decides whether it has one host.
 	single, created := false, false
-	in := make([]bool, len(m.hosts))
+	in, held := make([]bool, len(m.hosts)), m.held()
 	first := make(map[uint32]int32)
 	for i := range m.hosts {
 		h := &m.hosts[i]
-		if h.duplicate || h.Metadata == nil {
+		if !held[i] || h.Metadata == nil {
 			continue
 		}
 		for _, sel := range s.Selectors {
@@ -46,6 +46,17 @@ func (m *Model) findSubset(match map[string]any) (attempt, bool) {
 		return attempt{single: first[lowest], kind: "subset", match: match, hosts: 1}, true
 	}
 	return m.filtered(in, "subset", match), true
+}
+
+// held marks the hosts of the levels: all that count, or those that a subset around this one leaves.
+func (m *Model) held() []bool {
+	held := make([]bool, len(m.hosts))
+	for i := range m.full {
+		for _, h := range m.full[i].hosts {
+			held[h] = true
+		}
+	}
+	return held
 }
 
 // extract is the subsets that a host belongs to under a selector: the pairs of its keys in order, several when a list
@@ -131,7 +142,7 @@ func (m *Model) filtered(in []bool, kind string, match map[string]any) attempt {
 	a := attempt{levels: make([]level, len(m.full)), single: -1, kind: kind, match: match}
 	for p := range m.full {
 		old, lv := &m.full[p], &a.levels[p]
-		lv.hasLocal, lv.unweighted = old.hasLocal, !s.LocalityWeightAware
+		lv.hasLocal, lv.unweighted = old.hasLocal, old.unweighted || !s.LocalityWeightAware
 		lv.localities = make([]locality, len(old.localities))
 		places := make(map[int32]int, len(old.hosts))
 		for i := range old.localities {

@@ -24,7 +24,7 @@ func (m *Model) zoneAware(levels []level, threshold uint64) zone {
 	}
 	config := in.Policy.ZoneAware
 	lv := &levels[0]
-	localHosts := collect(in.Local.Groups, in.Local.Static)
+	localHosts := collect(in.Local.Groups, in.Local.KeepCopies)
 	var own level
 	if all := arrange(in.Local.Groups, localHosts, in.NodeLocality); len(all) > 0 {
 		own = all[0]

@@ -118,19 +118,7 @@ func (r *Ring) Pick(hash uint64) (Ref, bool) {
 // arcs returns the part of the hash space that each member owns, by index. Members with one key share theirs evenly,
 // which is the mean over many runs.
 func (r *Ring) arcs() []float64 {
-	arcs := make([]float64, len(r.members))
-	if len(r.hashes) == 0 {
-		return arcs
-	}
-	previous := r.hashes[len(r.hashes)-1]
-	for i, hash := range r.hashes {
-		arc := float64(hash-previous) / (1 << 64)
-		if i == 0 && hash == previous {
-			arc = 1 // all entries have one hash
-		}
-		arcs[r.owners[i]] += arc
-		previous = hash
-	}
+	arcs := lb.ArcShares(r.hashes, r.owners, len(r.members))
 	for lo := 0; lo < len(r.members); {
 		hi, up, sum := lo, 0, 0.0
 		for ; hi < len(r.members) && r.members[hi].key == r.members[lo].key; hi++ {
