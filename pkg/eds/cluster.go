@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -206,7 +207,8 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 		return
 	}
 	// What was found around nothing still counts where somebody asks, or where it is why there is nothing.
-	if r.opts.Shape == ShapeBootstrap || (r.named || nearlyBootstrap(root)) && slices.ContainsFunc(r.around, refusesBootstrap) {
+	lost := bytes.Contains(r.src, []byte("load_assignment")) || bytes.Contains(r.src, []byte("loadAssignment")) || nearlyBootstrap(root)
+	if r.opts.Shape == ShapeBootstrap || (r.named || lost) && slices.ContainsFunc(r.around, refusesBootstrap) {
 		res := r.newResource(ShapeBootstrap)
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)
 		r.add(res)

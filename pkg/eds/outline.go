@@ -123,6 +123,16 @@ func (o *outline) has(key string, version int) (field string, ok bool) {
 	return o.fields[i], version >= outlineSince()[o.message+"."+o.fields[i]]
 }
 
+// holder is the field in whose message a key is one; empty when there is none.
+func (o *outline) holder(key string) string {
+	for _, field := range o.fields {
+		if inner := o.inner[field]; inner != nil && slices.Contains(inner.fields, key) {
+			return field
+		}
+	}
+	return ""
+}
+
 // outlined reports what is no such message, and the keys that it does not have.
 func (d *decoder) outlined(n document.Node, o *outline) {
 	if v := look(n); v.kind != jsonObject {
@@ -207,7 +217,9 @@ func (d *decoder) outlineUnknown(k document.Node, key string, o *outline) {
 	case key == "<<":
 		p.Rule, p.Message = "merge-key", "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
 	default:
-		if near := nearest(key, o.fields); near != "" {
+		if in := o.holder(key); in != "" {
+			p.Hint = fmt.Sprintf("`%s` belongs into `%s`", key, in)
+		} else if near := nearest(key, o.fields); near != "" {
 			p.Hint = fmt.Sprintf("did you mean `%s`?", near)
 		}
 	}

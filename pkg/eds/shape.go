@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -121,7 +122,8 @@ func nearlyBootstrap(n document.Node) bool {
 	if has(n, "static_resources") {
 		return false
 	}
-	if isSequence(child(n, "clusters")) && has(n, "node", "admin", "dynamic_resources", "cluster_manager", "layered_runtime") {
+	isCluster := func(item document.Node) bool { return recognise(item) == ShapeCluster }
+	if has(n, "node", "admin", "dynamic_resources", "cluster_manager", "layered_runtime") && slices.ContainsFunc(items(child(n, "clusters")), isCluster) {
 		return true
 	}
 	for k := n.Target().First(); k.IsValid(); k = k.Next().Next() {

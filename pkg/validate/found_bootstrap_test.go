@@ -41,7 +41,7 @@ func TestFoundBootstrap(t *testing.T) {
 		{text: "Static_resources:\n" + clusters, rule: "unknown-field", says: ", near <pos>: no such field: 'Static_resources') has unknown fields"},
 		{text: "\ufeff\ufeffstatic_resources:\n" + clusters, rule: "unknown-field", says: ", near <pos>: no such field: '\ufeffstatic_resources') has unknown fields"},
 		{text: "stat\xc3ic_resources:\n" + clusters, rule: "unknown-field", says: ", near <pos>: no such field: 'stat c_resources') has unknown fields"},
-		{text: "node: {id: a}\nclusters: [{name: a}]\n", rule: "unknown-field", says: ", near <pos>: no such field: 'clusters') has unknown fields"},
+		{text: "node: {id: a}\nclusters: [{name: a, connect_timeout: 1s}]\n", rule: "unknown-field", says: ", near <pos>: no such field: 'clusters') has unknown fields"},
 		{
 			text: base + "  \"a\xed\xa0\x80\": 1\n", rule: "value-type",
 			says: at("static_resources", "Bootstrap.StaticResources", "Invalid UTF-8 string)"),
@@ -101,7 +101,11 @@ func TestFoundBootstrap(t *testing.T) {
 // TestFoundBootstrapInFolder: a bootstrap whose clusters are lost is no file without an assignment.
 func TestFoundBootstrapInFolder(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"static-resources: {clusters: [{name: a}]}\n", "clusters: [{name: a}]\nnode: {id: a}\n"} {
+	for _, text := range []string{
+		"static-resources: {clusters: [{name: a}]}\n",
+		"clusters: [{name: a, load_assignment: {cluster_name: a}}]\nnode: {id: a}\n",
+		"admin: {}\nstatic_resources: {clusterz: [{name: a, load_assignment: {cluster_name: a}}]}\n",
+	} {
 		f := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), false)
 		if v := validate.Run(f.Resources, validate.Options{}); f.Skipped || len(v.Resources) != 1 || v.Resources[0].Verdicts[diag.Envoy].Kind != diag.Rejected {
 			t.Errorf("%s: skipped %t, %v", text, f.Skipped, v.Resources)
@@ -112,7 +116,12 @@ func TestFoundBootstrapInFolder(t *testing.T) {
 // TestFoundBootstrapSkipped: a bootstrap without an assignment that was found in a folder says nothing of its other parts.
 func TestFoundBootstrapSkipped(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"static_resources: {clusterz: [{name: a}]}\n", "static_resources: {listeners: []}\nadmni: {}\n"} {
+	for _, text := range []string{
+		"static_resources: {clusterz: [{name: a}]}\n",
+		"static_resources: {listeners: []}\nadmni: {}\n",
+		"admin: true\nclusters:\n- name: backend\n  host: backend.svc\n", // values of a chart, not Envoy's
+		`{"node":"n1","clusters":[{"name":"x","id":4}]}` + "\n",
+	} {
 		if f := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), false); !f.Skipped || len(f.Resources) > 0 {
 			t.Errorf("%s: skipped %t with %d resources", text, f.Skipped, len(f.Resources))
 		}
@@ -251,7 +260,8 @@ func TestMisplacedKeys(t *testing.T) {
 	t.Parallel()
 	const cluster = "static_resources: {clusters: [{name: a, type: STATIC, load_assignment: {cluster_name: a}, "
 	for text, hint := range map[string]string{
-		cluster + "endpoints: []}]}\n":                                                    "`endpoints` belongs into `load_assignment`",
+		cluster + "endpoints: []}]}\n": "`endpoints` belongs into `load_assignment`",
+		"node: {id: a}\nclusters: [{name: a, load_assignment: {cluster_name: a}}]\n":      "`clusters` belongs into `static_resources`",
 		"cluster_name: a\nlb_endpoints: []\n":                                             "`lb_endpoints` belongs into `endpoints`",
 		"cluster_name: a\nendpoints: [{lb_endpoints: [{address: {}}]}]\n":                 "`address` belongs into `endpoint`",
 		"cluster_name: a\nendpoints: [{lb_endpoints: [{endpont: {}}]}]\n":                 "did you mean `endpoint`?",
