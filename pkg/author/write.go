@@ -18,8 +18,8 @@ var ErrChanged = errors.New("the file was changed by somebody else in the meanti
 
 // WriteFile puts data into the place of a file that held old: a new file beside it, complete and on disk, that is
 // renamed. At any moment the old or the new content is there. Mode and owner stay; where path is a symbolic link, what
-// it leads to is replaced. A file that is not writable is an error, and nothing is
-// written when the context has ended. Errors name no path.
+// it leads to is replaced. A file that is not writable is an error, and nothing is written when the context has ended.
+// Errors name no path.
 func WriteFile(ctx context.Context, path string, old, data []byte) error {
 	path, info, err := writable(path)
 	if err != nil {

@@ -102,7 +102,7 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		}
 		out.Assignments = append(out.Assignments, a)
 	}
-	if err := overInput(o.outputs, args); err != nil {
+	if err := overInput(o.outputs, slices.Concat(simulatedFiles(sides[0]), simulatedFiles(sides[1]), args)); err != nil {
 		return err
 	}
 	if err := writeTargets(cmd.Context(), env, o.outputs, out.Write, renderOptions(cmd, env)); err != nil {

@@ -122,7 +122,7 @@ func runSimulate(cmd *cobra.Command, env *Env, o *simulateOptions, args []string
 	if err := cmd.Context().Err(); err != nil {
 		return err
 	}
-	if err := overInput(o.outputs, args); err != nil {
+	if err := overInput(o.outputs, append(simulatedFiles(in), args...)); err != nil {
 		return err
 	}
 	err = writeTargets(cmd.Context(), env, o.outputs, result.Write, renderOptions(cmd, env))

@@ -150,11 +150,21 @@ func writeFile(t target, pending *[]*renameio.PendingFile, write func(io.Writer,
 	}
 	*pending = append(*pending, f)
 	if exists {
-		if err := author.KeepOwner(f.File, info); err != nil {
+		// Only root gives files away: what others may write, such as a report of root's, becomes theirs.
+		if err := author.KeepOwner(f.File, info); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("keep the owner: %w", bareError(err))
 		}
 	}
 	return write(f, t.format, o)
+}
+
+// simulatedFiles are the files of what is simulated.
+func simulatedFiles(all []simulated) []string {
+	files := make([]string, len(all))
+	for i := range all {
+		files[i] = all[i].File
+	}
+	return files
 }
 
 // overInput refuses a report in the place of a file that it is about. names are files and what else stands for inputs.

@@ -153,6 +153,9 @@ func (r *reader) shapeOf(doc *document.Document) Shape {
 // document reads the assignments of one document.
 func (r *reader) document(doc *document.Document, shape Shape) {
 	root := doc.Root
+	if has(root, "format_version") && isMapping(root) {
+		return // a report of edsctl's own, from an earlier run in the same folder
+	}
 	r.scan(root, shape)
 	if shape == ShapeList && r.opts.Shape == "" {
 		r.listedBootstrap(root)
