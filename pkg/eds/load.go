@@ -210,12 +210,22 @@ func (r *reader) readYAML() {
 	switch {
 	case err == nil:
 	case errors.As(err, &se) && first.readByEnvoy():
-		r.tail(unseen(se.Span))
+		r.tail(unseen(r.restOf(docs, se)))
 	default:
 		r.syntax(err, YAML)
 		return
 	}
 	r.extension(document.YAML)
+}
+
+// restOf is the beginning of what follows the documents, in which an error is.
+func (r *reader) restOf(docs []*document.Document, se *document.SyntaxError) diag.Span {
+	_, end := docs[len(docs)-1].Offsets()
+	if end >= len(r.src) {
+		return se.Span
+	}
+	start := end + len(r.src[end:]) - len(bytes.TrimLeft(r.src[end:], " \t\r\n"))
+	return r.spanOf(start, min(start+len("---"), len(r.src)))
 }
 
 // readByEnvoy tells whether what was found so far is of a shape that Envoy itself reads from a file.

@@ -50,3 +50,21 @@ func TestFoundDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseenPlace: what is not seen begins where the first document ends, however broken it is.
+func TestUnseenPlace(t *testing.T) {
+	t.Parallel()
+	const good = "static_resources: {clusters: [{name: a, type: STATIC, load_assignment: {cluster_name: a}}]}\n"
+	for text, want := range map[string]diag.Position{
+		good + "\n---\n# more\n{{ broken\n":     {Line: 3, Column: 1},
+		good + "---\nnode: {id: a}\n":           {Line: 2, Column: 1},
+		"  node: {id: a}\nadmin:\n- a\n b: [\n": {Line: 2, Column: 1},
+	} {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.yaml", []byte(text), true)
+		report := validate.Run(loaded.Resources, validate.Options{})
+		i := slices.IndexFunc(report.Findings, func(f diag.Finding) bool { return f.Rule == "multi-document" })
+		if i < 0 || report.Findings[i].Span.Start != want {
+			t.Errorf("%s: %v, want it at %s", text, report.Findings, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package xds
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/url"
@@ -24,6 +25,7 @@ import (
 type secrets struct {
 	mu     sync.Mutex
 	values []string // the longest first, since one may be a part of another
+	plain  []string // those of them that come from headers whose names do not say that they hold a secret
 }
 
 // hidden stands for a secret.
@@ -34,6 +36,11 @@ const (
 	shortestSecret = 4
 	anywhere       = 6
 )
+
+// secretHeader are the names of headers by which somebody shows who he is.
+var secretHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)auth|cookie|credential|key|pass|pwd|secret|session|signature|token|-bin$`)
+})
 
 // newSecrets knows what a Dial holds; a token becomes known when it is read.
 func newSecrets(d *Dial) *secrets {
@@ -48,6 +55,14 @@ func newSecrets(d *Dial) *secrets {
 // addHeader takes the value of a header, and what stands in it: the part behind a scheme, user and password of Basic, the
 // values of cookies.
 func (s *secrets) addHeader(h Header) {
+	if !secretHeader().MatchString(h.Name) {
+		before := len(s.values)
+		s.add(h.Value)
+		if len(s.values) > before {
+			s.plain = append(s.plain, h.Value)
+		}
+		return
+	}
 	s.add(h.Value)
 	if strings.HasSuffix(h.Name, "-bin") { // travels in this form
 		s.add(base64.StdEncoding.EncodeToString([]byte(h.Value)), base64.RawStdEncoding.EncodeToString([]byte(h.Value)))
@@ -87,7 +102,13 @@ func (s *secrets) add(values ...string) {
 }
 
 // hide replaces every secret in a text.
-func (s *secrets) hide(text string) string {
+func (s *secrets) hide(text string) string { return s.hideIn(text, false) }
+
+// hideVersion replaces what is certainly a secret: a version may well have the name of an environment in it that stands
+// in a header too.
+func (s *secrets) hideVersion(text string) string { return s.hideIn(text, true) }
+
+func (s *secrets) hideIn(text string, certain bool) string {
 	if s == nil {
 		return text
 	}
@@ -95,7 +116,7 @@ func (s *secrets) hide(text string) string {
 	defer s.mu.Unlock()
 	for _, v := range s.values {
 		switch {
-		case !strings.Contains(text, v):
+		case !strings.Contains(text, v), certain && slices.Contains(s.plain, v):
 		case len(v) >= anywhere:
 			text = strings.ReplaceAll(text, v, hidden)
 		default:
@@ -108,15 +129,26 @@ func (s *secrets) hide(text string) string {
 // hideError hides in the text of a failed stream.
 func (s *secrets) hideError(err error) error {
 	var failed *StreamError
-	if errors.As(err, &failed) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // no server's words
+		return err
+	case errors.As(err, &failed):
 		failed.Text = s.hide(failed.Text)
 		return err
-	}
-	if err != nil && s.hide(err.Error()) != err.Error() {
-		return errors.New(s.hide(err.Error()))
+	case s.hide(err.Error()) != err.Error():
+		return &hiddenError{s.hide(err.Error()), err}
 	}
 	return err
 }
+
+// hiddenError is an error with a text in which secrets are hidden.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
 
 // hiding hides in all that fn gets to see.
 func (s *secrets) hiding(fn func(*Event) error) func(*Event) error {
@@ -129,8 +161,9 @@ func (s *secrets) hiding(fn func(*Event) error) func(*Event) error {
 // hideEvent hides in what a server says beside names and resources, which stay as they came.
 func (s *secrets) hideEvent(ev *Event) {
 	ev.Err, ev.Refused = s.hideError(ev.Err), s.hideError(ev.Refused)
-	for _, text := range []*string{&ev.Text, &ev.Version, &ev.Nonce, &ev.ControlPlane} {
-		*text = s.hide(*text)
+	ev.Text = s.hide(ev.Text)
+	for _, text := range []*string{&ev.Version, &ev.Nonce, &ev.ControlPlane} {
+		*text = s.hideVersion(*text)
 	}
 	ev.Errors = slices.Clone(ev.Errors) // the session has them too
 	for i := range ev.Errors {
@@ -138,7 +171,7 @@ func (s *secrets) hideEvent(ev *Event) {
 	}
 	ev.Message, ev.Request = s.hideMessage(ev.Message), s.hideMessage(ev.Request)
 	for i := range ev.Resources {
-		version := s.hide(ev.Resources[i].Version)
+		version := s.hideVersion(ev.Resources[i].Version)
 		if version == ev.Resources[i].Version {
 			continue
 		}
@@ -149,7 +182,6 @@ func (s *secrets) hideEvent(ev *Event) {
 
 // hideMessage returns a copy where there is something to hide.
 func (s *secrets) hideMessage(m proto.Message) proto.Message {
-	telling := func(text *string) bool { return s.hide(*text) != *text }
 	details := func(st *status.Status) bool {
 		for _, d := range st.GetDetails() {
 			if text := string(d.GetValue()); s.hide(text) != text {
@@ -158,16 +190,25 @@ func (s *secrets) hideMessage(m proto.Message) proto.Message {
 		}
 		return false
 	}
-	texts, states := textsOf(m)
-	if !slices.ContainsFunc(texts, telling) && !slices.ContainsFunc(states, details) {
+	told := textsOf(m)
+	tells := slices.ContainsFunc(told.versions, func(text *string) bool { return s.hideVersion(*text) != *text }) ||
+		slices.ContainsFunc(told.states, func(st *status.Status) bool { return s.hide(st.GetMessage()) != st.GetMessage() || details(st) })
+	for _, version := range told.known {
+		tells = tells || s.hideVersion(version) != version
+	}
+	if !tells {
 		return m
 	}
 	m = proto.Clone(m)
-	texts, states = textsOf(m)
-	for _, text := range texts {
-		*text = s.hide(*text)
+	told = textsOf(m)
+	for _, text := range told.versions {
+		*text = s.hideVersion(*text)
 	}
-	for _, st := range states {
+	for name, version := range told.known {
+		told.known[name] = s.hideVersion(version)
+	}
+	for _, st := range told.states {
+		st.Message = s.hide(st.GetMessage())
 		if details(st) {
 			st.Details = nil
 		}
@@ -175,36 +216,39 @@ func (s *secrets) hideMessage(m proto.Message) proto.Message {
 	return m
 }
 
-// textsOf are the texts of a message that are neither names nor in a resource, and the states in which errors come.
-func textsOf(m proto.Message) (texts []*string, states []*status.Status) {
+// told is what a message says beside names and resources.
+type told struct {
+	versions []*string         // versions, nonces, and who the server is
+	known    map[string]string // initial_resource_versions
+	states   []*status.Status  // errors
+}
+
+func textsOf(m proto.Message) (t told) {
 	var errs []*discoveryv3.ResourceError
 	switch m := m.(type) {
 	case *discoveryv3.DiscoveryRequest:
-		texts, states = []*string{&m.VersionInfo, &m.ResponseNonce}, []*status.Status{m.GetErrorDetail()}
+		t.versions, t.states = []*string{&m.VersionInfo, &m.ResponseNonce}, []*status.Status{m.GetErrorDetail()}
 	case *discoveryv3.DeltaDiscoveryRequest:
-		texts, states = []*string{&m.ResponseNonce}, []*status.Status{m.GetErrorDetail()}
+		t.versions, t.states, t.known = []*string{&m.ResponseNonce}, []*status.Status{m.GetErrorDetail()}, m.GetInitialResourceVersions()
 	case *discoveryv3.DiscoveryResponse:
-		texts, errs = []*string{&m.VersionInfo, &m.Nonce}, m.GetResourceErrors()
+		t.versions, errs = []*string{&m.VersionInfo, &m.Nonce}, m.GetResourceErrors()
 		if m.GetControlPlane() != nil {
-			texts = append(texts, &m.ControlPlane.Identifier)
+			t.versions = append(t.versions, &m.ControlPlane.Identifier)
 		}
 	case *discoveryv3.DeltaDiscoveryResponse:
-		texts, errs = []*string{&m.SystemVersionInfo, &m.Nonce}, m.GetResourceErrors()
+		t.versions, errs = []*string{&m.SystemVersionInfo, &m.Nonce}, m.GetResourceErrors()
 		if m.GetControlPlane() != nil {
-			texts = append(texts, &m.ControlPlane.Identifier)
+			t.versions = append(t.versions, &m.ControlPlane.Identifier)
 		}
 		for _, r := range m.GetResources() {
-			texts = append(texts, &r.Version)
+			t.versions = append(t.versions, &r.Version)
 		}
 	}
 	for _, e := range errs {
-		states = append(states, e.GetErrorDetail())
+		t.states = append(t.states, e.GetErrorDetail())
 	}
-	states = slices.DeleteFunc(states, func(st *status.Status) bool { return st == nil })
-	for _, st := range states {
-		texts = append(texts, &st.Message)
-	}
-	return texts, states
+	t.states = slices.DeleteFunc(t.states, func(st *status.Status) bool { return st == nil })
+	return t
 }
 
 // parseBody is parseREST, with an error that quotes no secret: what it quotes may be cut off in the midst of one.

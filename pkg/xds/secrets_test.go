@@ -1,6 +1,15 @@
 package xds
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"testing"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+)
 
 func TestHide(t *testing.T) {
 	t.Parallel()
@@ -30,5 +39,38 @@ func TestHide(t *testing.T) {
 		if got := s.hide(tt.text); got != tt.want {
 			t.Errorf("hide(%q) = %q, want %q", tt.text, got, tt.want)
 		}
+	}
+}
+
+// TestHideVersions: what names an environment, in a header as in a version, is no secret; and what a client says again of
+// the versions that it has is hidden like them.
+func TestHideVersions(t *testing.T) {
+	t.Parallel()
+	s := newSecrets(&Dial{Headers: []Header{{Name: "x-env", Value: "production"}, {Name: "x-key", Value: "SEKRET2"}}})
+	if got := s.hideVersion("production/17"); got != "production/17" {
+		t.Errorf("version %q", got)
+	}
+	if got := s.hide("no such key: SEKRET2, production"); got != "no such key: ***, ***" {
+		t.Errorf("text %q", got)
+	}
+	m := &discoveryv3.DeltaDiscoveryRequest{InitialResourceVersions: map[string]string{"a": "v-SEKRET2", "b": "production/1"}}
+	want := map[string]string{"a": "v-***", "b": "production/1"}
+	if got := s.hideMessage(m).(*discoveryv3.DeltaDiscoveryRequest).GetInitialResourceVersions(); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if m.GetInitialResourceVersions()["a"] != "v-SEKRET2" {
+		t.Error("the message that is sent was changed")
+	}
+}
+
+// TestHideErrors: an error stays what it is.
+func TestHideErrors(t *testing.T) {
+	t.Parallel()
+	s := newSecrets(&Dial{Headers: []Header{{Name: "x-key", Value: "deadline"}}})
+	if err := s.hideError(context.DeadlineExceeded); err != context.DeadlineExceeded {
+		t.Errorf("%v", err)
+	}
+	if err := s.hideError(fmt.Errorf("the deadline: %w", io.EOF)); err.Error() != "the ***: EOF" || !errors.Is(err, io.EOF) {
+		t.Errorf("%v", err)
 	}
 }

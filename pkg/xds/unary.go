@@ -31,7 +31,10 @@ func watchUnary(ctx context.Context, o Options, names []string, fn func(*Event) 
 		if st := status.Convert(err); st.Code() == codes.Unknown && strings.Contains(st.Message(), "version up to date") {
 			return nil, nil
 		} else if err != nil && st.Code() == codes.DeadlineExceeded && conn.GetState() != connectivity.Ready {
-			return nil, o.Dial.progress.unready(method)
+			if unready := o.Dial.progress.unready(method); unready != nil {
+				return nil, unready
+			}
+			return nil, streamError(method, err)
 		} else if err != nil {
 			return nil, streamError(method, err)
 		}
