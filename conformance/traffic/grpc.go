@@ -136,10 +136,8 @@ func (s *grpcScenario) send(ctx context.Context, out *outcome, port int, keys []
 	defer conn.Close()
 	settle(ctx, conn)
 	client := healthv1.NewHealthClient(conn)
-	for i := range grpcWarmUp {
-		if _, err := call(ctx, client, "warm-"+strconv.Itoa(i)); err != nil {
-			return err
-		}
+	if err := warmUp(ctx, client, out.expected.Unavailable < 1); err != nil {
+		return err
 	}
 	for i := range out.requests {
 		key := strconv.Itoa(i)
@@ -163,6 +161,21 @@ func (s *grpcScenario) send(ctx context.Context, out *outcome, port int, keys []
 		}
 	}
 	return nil
+}
+
+// warmUp makes RPCs that are not counted. Where some must succeed it goes on until one does: on a busy machine a channel may
+// still be on its way to the endpoints that take the place of those that refuse.
+func warmUp(ctx context.Context, client healthv1.HealthClient, succeeds bool) error {
+	end := time.Now().Add(10 * time.Second)
+	for i := 0; ; i++ {
+		got, err := call(ctx, client, "warm-"+strconv.Itoa(i))
+		if err != nil {
+			return err
+		}
+		if i >= grpcWarmUp && (got != unavailable || !succeeds || time.Now().After(end)) {
+			return nil
+		}
+	}
 }
 
 // settle waits until the channel has connected, failed or is idle again, so that nothing is counted on the way there.
