@@ -19,6 +19,7 @@ type outline struct {
 	fields  []string
 	texts   []string            // those of the fields that are strings, and looked at
 	lists   []string            // those that are lists of messages
+	oneof   []string            // those of which one may be set
 	inner   map[string]*outline // of fields that are such messages themselves
 	linked  map[string]string   // of fields that are messages which are linked: their names
 }
@@ -59,7 +60,7 @@ var bootstrapOutline = sync.OnceValue(func() *outline {
 			"layered_runtime": {
 				message: bootstrapPackage + "LayeredRuntime", fields: []string{"layers"}, lists: []string{"layers"},
 				inner: map[string]*outline{
-					"layers": {message: bootstrapPackage + "RuntimeLayer", fields: []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"}},
+					"layers": runtimeLayer(),
 				},
 			},
 			"admin": {message: bootstrapPackage + "Admin", fields: []string{
@@ -68,6 +69,25 @@ var bootstrapOutline = sync.OnceValue(func() *outline {
 		},
 	}
 })
+
+// runtimeLayer is the outline of a layer of the runtime.
+func runtimeLayer() *outline {
+	const message = bootstrapPackage + "RuntimeLayer"
+	return &outline{
+		message: message,
+		fields:  []string{"name", "static_layer", "disk_layer", "admin_layer", "rtds_layer"},
+		oneof:   []string{"static_layer", "disk_layer", "admin_layer", "rtds_layer"},
+		inner: map[string]*outline{
+			"disk_layer":  {message: message + ".DiskLayer", fields: []string{"symlink_root", "subdirectory", "append_service_cluster"}},
+			"admin_layer": {message: message + ".AdminLayer"},
+			"rtds_layer": {
+				message: message + ".RtdsLayer", fields: []string{"name", "rtds_config"},
+				linked: map[string]string{"rtds_config": corePackage + "ConfigSource"},
+			},
+		},
+		linked: map[string]string{"static_layer": "google.protobuf.Struct"},
+	}
+}
 
 // httpOutline is that of HttpProtocolOptions, which stands in an Any and is not linked.
 var httpOutline = sync.OnceValue(func() *outline {
@@ -88,10 +108,11 @@ var httpOutline = sync.OnceValue(func() *outline {
 			"common_http_protocol_options":   corePackage + "HttpProtocolOptions",
 			"upstream_http_protocol_options": corePackage + "UpstreamHttpProtocolOptions",
 		},
+		oneof: []string{"explicit_http_config", "use_downstream_protocol_config", "auto_config"},
 		inner: map[string]*outline{
 			"explicit_http_config": {message: HTTPOptionsName + ".ExplicitHttpConfig", fields: []string{
 				"http_protocol_options", "http2_protocol_options", "http3_protocol_options",
-			}, linked: protocolOptions},
+			}, oneof: []string{"http_protocol_options", "http2_protocol_options", "http3_protocol_options"}, linked: protocolOptions},
 			"use_downstream_protocol_config": {message: HTTPOptionsName + ".UseDownstreamHttpConfig", fields: []string{
 				"http_protocol_options", "http2_protocol_options", "http3_protocol_options",
 			}, linked: protocolOptions},
@@ -143,14 +164,16 @@ func (d *decoder) outlined(n document.Node, o *outline) {
 	}
 	n = n.Target()
 	inAny := len(d.frames) > 0 && d.frames[len(d.frames)-1].name != ""
+	isYAML := n.Document().Format == document.YAML
 	seen := map[string]document.Node{}
+	set := "" // the field of the oneof that is
 	for k := n.First(); k.IsValid(); k = k.Next().Next() {
 		text, ok := keyText(k)
 		if !ok || k.ResolvedTag() == ignoreTag || inAny && text == "@type" {
 			continue
 		}
 		if first, again := seen[text]; again {
-			d.add(d.duplicateKey(k, first, n.Document().Format != document.YAML))
+			d.add(d.duplicateKey(k, first, !isYAML))
 		} else {
 			seen[text] = k
 		}
@@ -158,10 +181,31 @@ func (d *decoder) outlined(n document.Node, o *outline) {
 		switch {
 		case !known:
 			d.outlineUnknown(k, text, o)
-		case child(n, field) == k.Next(): // no other one counts
+			continue
+		case slices.Contains(o.oneof, field) && look(k.Next()).kind != jsonNull:
+			if again := seen[text] != k && isYAML; set != "" && !again { // a copy in YAML takes the place of the first
+				d.outlinedTwice(k, field, set, o)
+			}
+			set = field
+		}
+		if child(n, field) == k.Next() { // no other one counts
 			d.outlinedField(k, field, o)
 		}
 	}
+}
+
+// outlinedTwice reports a member of a oneof after another one.
+func (d *decoder) outlinedTwice(k document.Node, field, set string, o *outline) {
+	text, _ := keyText(k)
+	f := frame{key: k, field: field, index: -1, typ: "message " + o.linked[field]}
+	if inner := o.inner[field]; inner != nil {
+		f.typ = "message " + inner.message
+	}
+	d.within(f, func() {
+		p := d.problem(k, "oneof-set-twice", "%q and %q cannot both be set", field, set)
+		p.Envoy.Message = d.jsonText(fmt.Sprintf("'%s' has already been set (either directly or as part of a oneof)", text))
+		d.hardProblem(p)
+	})
 }
 
 // outlinedField looks into a field of a message.
@@ -190,7 +234,7 @@ func (d *decoder) outlinedField(k document.Node, field string, o *outline) {
 // linked reads a message of a type that is linked, for what Envoy refuses in it and nothing less.
 func (d *decoder) linked(f frame, n document.Node, name string) {
 	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
-	if v := look(n); err == nil && v.kind != jsonNull {
+	if v := look(n); err == nil && v.kind != jsonNull && classify(mt.Descriptor().FullName()) == notWellKnown {
 		out, before := d.out, len(d.problems)
 		f.typ = "message " + name
 		d.within(f, func() { d.object(v, mt.Descriptor()) })

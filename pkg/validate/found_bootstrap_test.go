@@ -73,6 +73,13 @@ func TestFoundBootstrap(t *testing.T) {
 		{text: base + "layered_runtime: {layer: []}\n", rule: "unknown-field", says: field("layered_runtime", "LayeredRuntime", "layer")},
 		{text: base + "layered_runtime: {layers: {name: a, x: 1}}\n", rule: "unknown-field", says: field("layered_runtime.layers", "RuntimeLayer", "x")},
 		{text: base + "layered_runtime: {layers: [{name: a, x: 1}]}\n", rule: "unknown-field", says: field("layered_runtime.layers[0]", "RuntimeLayer", "x")},
+		{
+			text: base + "layered_runtime: {layers: [{name: a, static_layer: {}, static_layer: {a: 1}, disk_layer: ~}, {name: b, disk_layer: {symlink_root: /a}}]}\n",
+		},
+		{
+			text: base + "layered_runtime: {layers: [{name: a, rtds_layer: {rtds_config: {adz: {}}}}]}\n", rule: "unknown-field",
+			says: " @ layered_runtime.layers[0].rtds_layer.rtds_config: message envoy.config.core.v3.ConfigSource, near <pos>: no such field: 'adz') has unknown fields",
+		},
 		{text: base + "layered_runtime: {layers: 5}\n", rule: "value-type", says: at("layered_runtime.layers", "RuntimeLayer", "unexpected character: '5'; expected '{')")},
 		{text: base + "layered_runtime: {layers: [5]}\n", rule: "value-type", says: at("layered_runtime.layers[0]", "RuntimeLayer", "unexpected character: '5'; expected '{')")},
 		{
@@ -231,6 +238,33 @@ func TestFoundFirstInJSON(t *testing.T) {
 		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.json", []byte(text), true)
 		if got := validate.Run(loaded.Resources, validate.Options{}).Resources[0].Verdicts[diag.Envoy]; got.Kind != diag.Rejected || !strings.HasSuffix(got.Message, want) {
 			t.Errorf("%s: %s by %s: %s, want %s", fields, got.Kind, got.Rule, got.Message, want)
+		}
+	}
+}
+
+// TestFoundOneofTwice: in JSON the second member is the one that is named.
+func TestFoundOneofTwice(t *testing.T) {
+	t.Parallel()
+	const name = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+	const before = `{"static_resources": {"clusters": [{"name": "a", "type": "STATIC", "load_assignment": {"cluster_name": "a"}`
+	options := func(fields string) string {
+		return before + `, "typed_extension_protocol_options": {"` + name + `": {"@type": "type.googleapis.com/` + name + `", ` + fields + "}}}]}}"
+	}
+	layer := func(fields string) string {
+		return before + `}]}, "layered_runtime": {"layers": [{"name": "a", ` + fields + "}]}}"
+	}
+	const inAny = " @ static_resources.clusters[0].typed_extension_protocol_options[0].<any>."
+	for text, want := range map[string]string{
+		options(`"auto_config": {}, "explicit_http_config": {"http_protocol_options": {}}`):            inAny + "explicit_http_config: message " + name + ".ExplicitHttpConfig, near <pos>: 'explicit_http_config'",
+		options(`"explicit_http_config": {"http_protocol_options": {}}, "explicitHttpConfig": {}`):     inAny + "explicitHttpConfig: message " + name + ".ExplicitHttpConfig, near <pos>: 'explicitHttpConfig'",
+		options(`"explicit_http_config": {"http_protocol_options": {}, "http2_protocol_options": {}}`): inAny + "explicit_http_config.http2_protocol_options: message envoy.config.core.v3.Http2ProtocolOptions, near <pos>: 'http2_protocol_options'",
+		layer(`"static_layer": {}, "admin_layer": {}`):                                                 " @ layered_runtime.layers[0].admin_layer: message envoy.config.bootstrap.v3.RuntimeLayer.AdminLayer, near <pos>: 'admin_layer'",
+		layer(`"admin_layer": {}, "static_layer": {}`):                                                 " @ layered_runtime.layers[0].static_layer: message google.protobuf.Struct, near <pos>: 'static_layer'",
+	} {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 40}).Load("bootstrap.json", []byte(text), true)
+		got := validate.Run(loaded.Resources, validate.Options{}).Resources[0].Verdicts[diag.Envoy]
+		if got.Rule != "oneof-set-twice" || !strings.HasSuffix(got.Message, want+" has already been set (either directly or as part of a oneof))") {
+			t.Errorf("%s: %s by %s: %s, want %s", text, got.Kind, got.Rule, got.Message, want)
 		}
 	}
 }
