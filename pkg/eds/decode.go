@@ -259,7 +259,12 @@ func (d *decoder) setTwice(e entry, set *fieldInfo) {
 	if set == e.info {
 		p.Message = fmt.Sprintf("%q belongs to a oneof and cannot be set twice", e.info.fd.Name())
 	}
-	p.Envoy.Message = d.jsonText(fmt.Sprintf("'%s' has already been set (either directly or as part of a oneof)", e.text()))
+	d.alreadySet(p, e.text())
+}
+
+// alreadySet adds the problem of a key whose oneof has a member, with Envoy's words for it.
+func (d *decoder) alreadySet(p diag.Problem, key string) {
+	p.Envoy.Message = d.jsonText(fmt.Sprintf("'%s' has already been set (either directly or as part of a oneof)", key))
 	d.hardProblem(p)
 }
 

@@ -197,27 +197,29 @@ func (d *decoder) outlined(n document.Node, o *outline) {
 // outlinedTwice reports a member of a oneof after another one.
 func (d *decoder) outlinedTwice(k document.Node, field, set string, o *outline) {
 	text, _ := keyText(k)
+	d.within(o.frame(k, field), func() {
+		d.alreadySet(d.problem(k, "oneof-set-twice", "%q and %q cannot both be set", field, set), text)
+	})
+}
+
+// frame is the step to a field, with its type as Envoy prints it.
+func (o *outline) frame(k document.Node, field string) frame {
 	f := frame{key: k, field: field, index: -1, typ: "message " + o.linked[field]}
 	if inner := o.inner[field]; inner != nil {
 		f.typ = "message " + inner.message
 	}
-	d.within(f, func() {
-		p := d.problem(k, "oneof-set-twice", "%q and %q cannot both be set", field, set)
-		p.Envoy.Message = d.jsonText(fmt.Sprintf("'%s' has already been set (either directly or as part of a oneof)", text))
-		d.hardProblem(p)
-	})
+	if slices.Contains(o.texts, field) {
+		f.typ = "string"
+	}
+	return f
 }
 
 // outlinedField looks into a field of a message.
 func (d *decoder) outlinedField(k document.Node, field string, o *outline) {
-	f := frame{key: k, field: field, index: -1}
+	f := o.frame(k, field)
 	inner, value := o.inner[field], k.Next()
-	if inner != nil {
-		f.typ = "message " + inner.message
-	}
 	switch {
 	case slices.Contains(o.texts, field):
-		f.typ = "string"
 		d.within(f, func() { d.stringValue(look(value)) })
 	case inner != nil && isSequence(value) && slices.Contains(o.lists, field):
 		for i, item := range items(value) {
@@ -236,7 +238,6 @@ func (d *decoder) linked(f frame, n document.Node, name string) {
 	mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
 	if v := look(n); err == nil && v.kind != jsonNull && classify(mt.Descriptor().FullName()) == notWellKnown {
 		out, before := d.out, len(d.problems)
-		f.typ = "message " + name
 		d.within(f, func() { d.object(v, mt.Descriptor()) })
 		found := slices.DeleteFunc(d.problems[before:], func(p diag.Problem) bool { return !refusesBootstrap(p) })
 		d.out, d.problems = out, d.problems[:before+len(found)]
@@ -259,7 +260,7 @@ func (d *decoder) outlineUnknown(k document.Node, key string, o *outline) {
 	case field != "":
 		p.Message = fmt.Sprintf("%q is unknown to Envoy before 1.%d", field, outlineSince()[o.message+"."+field])
 	case key == "<<":
-		p.Rule, p.Message = "merge-key", "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
+		p.Rule, p.Message = "merge-key", mergeKeyText
 	default:
 		if in := o.holder(key); in != "" {
 			p.Hint = fmt.Sprintf("`%s` belongs into `%s`", key, in)

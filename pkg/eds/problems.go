@@ -111,13 +111,15 @@ func typeName(fd protoreflect.FieldDescriptor) string {
 	return fd.Kind().String()
 }
 
+const mergeKeyText = "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
+
 // unknownField reports a key that is no field of md.
 func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
 	rule, message, hint := "unknown-field", fmt.Sprintf("%s has no field %q", md.Name(), e.text()), ""
 	replaced := replacedNames[md.FullName()][e.text()]
 	switch {
 	case e.text() == "<<" && e.key.Document().Format == document.YAML:
-		rule, message = "merge-key", "Envoy does not merge YAML keys: `<<` is an unknown field and what it should bring is lost"
+		rule, message = "merge-key", mergeKeyText
 	case e.text() == "disable_overprovisioning" || e.text() == "disableOverprovisioning":
 		rule, message, hint = "disable-overprovisioning-removed", fmt.Sprintf("%q was removed in v3 and never had an effect in Envoy", e.text()), "delete it"
 		if md.Name() != "Policy" {
