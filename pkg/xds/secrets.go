@@ -24,8 +24,13 @@ import (
 // may repeat them in what it says, and they are hidden there. nil hides nothing.
 type secrets struct {
 	mu     sync.Mutex
-	values []string // the longest first, since one may be a part of another
-	plain  []string // those of them that come from headers whose names do not say that they hold a secret
+	values []secret // the longest first, since one may be a part of another
+}
+
+// secret is a value; certain unless it comes from a header whose name does not say that it holds one.
+type secret struct {
+	text    string
+	certain bool
 }
 
 // hidden stands for a secret.
@@ -55,35 +60,31 @@ func newSecrets(d *Dial) *secrets {
 // addHeader takes the value of a header, and what stands in it: the part behind a scheme, user and password of Basic, the
 // values of cookies.
 func (s *secrets) addHeader(h Header) {
-	if !secretHeader().MatchString(h.Name) {
-		before := len(s.values)
-		s.add(h.Value)
-		if len(s.values) > before {
-			s.plain = append(s.plain, h.Value)
-		}
-		return
-	}
-	s.add(h.Value)
+	certain := secretHeader().MatchString(h.Name)
+	s.take(certain, h.Value)
 	if strings.HasSuffix(h.Name, "-bin") { // travels in this form
-		s.add(base64.StdEncoding.EncodeToString([]byte(h.Value)), base64.RawStdEncoding.EncodeToString([]byte(h.Value)))
+		s.take(certain, base64.StdEncoding.EncodeToString([]byte(h.Value)), base64.RawStdEncoding.EncodeToString([]byte(h.Value)))
 	}
 	if h.Name == "cookie" {
 		for pair := range strings.SplitSeq(h.Value, ";") {
 			_, value, _ := strings.Cut(pair, "=")
-			s.add(value)
+			s.take(certain, value)
 		}
 		return
 	}
 	scheme, rest, _ := strings.Cut(h.Value, " ")
-	s.add(rest)
+	s.take(certain, rest)
 	if user, err := base64.StdEncoding.DecodeString(strings.TrimSpace(rest)); err == nil && strings.EqualFold(scheme, "basic") {
 		_, password, _ := strings.Cut(string(user), ":")
-		s.add(string(user), password)
+		s.take(certain, string(user), password)
 	}
 }
 
-// add takes values, also in the forms in which texts quote them.
-func (s *secrets) add(values ...string) {
+// add takes values that are certainly secrets.
+func (s *secrets) add(values ...string) { s.take(true, values...) }
+
+// take takes values, also in the forms in which texts quote them.
+func (s *secrets) take(certain bool, values ...string) {
 	if s == nil {
 		return
 	}
@@ -91,14 +92,31 @@ func (s *secrets) add(values ...string) {
 	defer s.mu.Unlock()
 	for _, v := range values {
 		v = strings.TrimSpace(v)
+		if len(v) < shortestSecret {
+			continue
+		}
 		quoted := strconv.Quote(v)
 		for _, form := range []string{v, quoted[1 : len(quoted)-1], url.QueryEscape(v), url.PathEscape(v)} {
-			if len(v) >= shortestSecret && !slices.Contains(s.values, form) {
-				s.values = append(s.values, form)
+			if i := slices.IndexFunc(s.values, func(known secret) bool { return known.text == form }); i >= 0 {
+				s.values[i].certain = s.values[i].certain || certain
+			} else {
+				s.values = append(s.values, secret{form, certain})
 			}
 		}
 	}
-	slices.SortFunc(s.values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	slices.SortFunc(s.values, func(a, b secret) int {
+		return cmp.Or(len(b.text)-len(a.text), strings.Compare(a.text, b.text))
+	})
+}
+
+// none tells that there is nothing to hide.
+func (s *secrets) none() bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.values) == 0
 }
 
 // hide replaces every secret in a text.
@@ -114,9 +132,10 @@ func (s *secrets) hideIn(text string, certain bool) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, v := range s.values {
+	for _, known := range s.values {
+		v := known.text
 		switch {
-		case !strings.Contains(text, v), certain && slices.Contains(s.plain, v):
+		case !strings.Contains(text, v), certain && !known.certain:
 		case len(v) >= anywhere:
 			text = strings.ReplaceAll(text, v, hidden)
 		default:
@@ -160,6 +179,9 @@ func (s *secrets) hiding(fn func(*Event) error) func(*Event) error {
 
 // hideEvent hides in what a server says beside names and resources, which stay as they came.
 func (s *secrets) hideEvent(ev *Event) {
+	if s.none() {
+		return
+	}
 	ev.Err, ev.Refused = s.hideError(ev.Err), s.hideError(ev.Refused)
 	ev.Text = s.hide(ev.Text)
 	for _, text := range []*string{&ev.Version, &ev.Nonce, &ev.ControlPlane} {

@@ -53,6 +53,10 @@ func TestHideVersions(t *testing.T) {
 	if got := s.hide("no such key: SEKRET2, production"); got != "no such key: ***, ***" {
 		t.Errorf("text %q", got)
 	}
+	both := newSecrets(&Dial{Headers: []Header{{Name: "x-env", Value: "SEKRET2"}, {Name: "x-key", Value: "SEKRET2"}}})
+	if got := both.hideVersion("SEKRET2/17"); got != "***/17" {
+		t.Errorf("a secret in another header too: version %q", got)
+	}
 	m := &discoveryv3.DeltaDiscoveryRequest{InitialResourceVersions: map[string]string{"a": "v-SEKRET2", "b": "production/1"}}
 	want := map[string]string{"a": "v-***", "b": "production/1"}
 	if got := s.hideMessage(m).(*discoveryv3.DeltaDiscoveryRequest).GetInitialResourceVersions(); !maps.Equal(got, want) {
