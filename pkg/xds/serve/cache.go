@@ -24,6 +24,13 @@ type store struct {
 	owners map[any]streamKey
 }
 
+// own notes that a request came on a stream. One with a nonce that is no longer the newest is never asked for.
+func (s *store) own(st *stream, key streamKey, request any) {
+	delete(s.owners, st.request)
+	st.request = request
+	s.owners[request] = key
+}
+
 // streamKey identifies a stream: the two servers count theirs apart.
 type streamKey struct {
 	delta bool
@@ -44,6 +51,7 @@ type stream struct {
 	// meanwhile.
 	assignments, queuedAssignments *resources
 	sendings                       int // of clusters that were new or changed
+	request                        any // the newest
 	client                         Client
 	sent                           map[string]string // by type URL: version of the newest response
 }

@@ -69,6 +69,9 @@ func (c *callbacks) closed(key streamKey) {
 	c.store.mu.Lock()
 	st := c.store.streams[key]
 	delete(c.store.streams, key)
+	if st != nil {
+		delete(c.store.owners, st.request)
+	}
 	c.store.mu.Unlock()
 	if st != nil && st.client.NodeID != "" {
 		c.tell(Event{Kind: Disconnected, Stream: key.id, Delta: key.delta, Client: st.client})
@@ -83,8 +86,8 @@ func (c *callbacks) tell(ev Event) {
 // request notes whom a request came from, and what it says: of the last response, and of what is wanted.
 func (c *callbacks) request(key streamKey, owner any, node *corev3.Node, says func(*stream) []Event) {
 	c.store.mu.Lock()
-	c.store.owners[owner] = key
 	st := c.store.streams[key]
+	c.store.own(st, key, owner)
 	connected := st.client.NodeID == "" && node.GetId() != ""
 	if connected {
 		st.client.NodeID, st.client.Cluster, st.client.Agent = node.GetId(), node.GetCluster(), agent(node)

@@ -67,10 +67,9 @@ func build(list []Assignment) (map[string]*resources, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode the listener of %q: %w", name, err)
 		}
-		for url, m := range map[string]proto.Message{
-			assignmentURL: a.Message, clusterURL: cluster, listenerURL: listener, routeURL: routeOf(name, cluster.GetName()),
-		} {
-			e, err := newEntry(url, m)
+		messages := [len(pushOrder)]proto.Message{cluster, a.Message, listener, routeOf(name, cluster.GetName())}
+		for i, url := range pushOrder {
+			e, err := newEntry(url, messages[i])
 			if err != nil {
 				return nil, fmt.Errorf("encode %q: %w", name, err)
 			}

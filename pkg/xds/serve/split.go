@@ -15,14 +15,15 @@ type splitter struct {
 	lis        net.Listener
 	tls        *tls.Config
 	grpc, http *queue
-	done       chan struct{}
-	once       sync.Once
+	ctx        context.Context
+	close      context.CancelFunc
 	wg         sync.WaitGroup
 }
 
 func newSplitter(lis net.Listener, cfg *tls.Config) *splitter {
-	s := &splitter{lis: lis, done: make(chan struct{})}
-	s.grpc, s.http = newQueue(lis.Addr(), s.done), newQueue(lis.Addr(), s.done)
+	s := &splitter{lis: lis}
+	s.ctx, s.close = context.WithCancel(context.Background())
+	s.grpc, s.http = newQueue(lis.Addr(), s.ctx.Done()), newQueue(lis.Addr(), s.ctx.Done())
 	if cfg != nil {
 		s.tls = cfg.Clone()
 		s.tls.NextProtos = []string{"h2", "http/1.1"}
@@ -42,8 +43,6 @@ func (s *splitter) run() error {
 	}
 }
 
-func (s *splitter) close() { s.once.Do(func() { close(s.done) }) }
-
 // helloTime bounds the wait for a handshake or the first bytes.
 const helloTime = 10 * time.Second
 
@@ -52,12 +51,12 @@ const preface = "PRI"
 
 func (s *splitter) sort(conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(helloTime))
+	awake := context.AfterFunc(s.ctx, func() { _ = conn.Close() }) // the end does not wait for who says nothing
+	defer awake()
 	isHTTP2 := false
 	if s.tls != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), helloTime)
-		defer cancel()
 		tc := tls.Server(conn, s.tls)
-		if tc.HandshakeContext(ctx) != nil {
+		if tc.HandshakeContext(s.ctx) != nil {
 			_ = conn.Close()
 			return
 		}
@@ -77,7 +76,7 @@ func (s *splitter) sort(conn net.Conn) {
 	}
 	select {
 	case to.conns <- conn:
-	case <-s.done:
+	case <-s.ctx.Done():
 		_ = conn.Close()
 	case <-to.shut:
 		_ = conn.Close()
