@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -170,17 +171,16 @@ func mergeAdmin(dump, status []byte, names []string) (*Admin, error) {
 		}
 	}
 	slices.Sort(out.Warming)
-	used := map[int]bool{}
+	unused := clusters.byService()
 	loaded := eds.NewLoader(eds.Options{Format: eds.JSON, Shape: eds.ShapeConfigDump}).Load("config_dump", dump, true)
 	for _, r := range loaded.Resources {
 		if r.Absent || !isEndpointsDump(r) {
 			continue
 		}
-		i := clusters.find(r.Name, used)
 		a := AdminAssignment{Resource: r, Cluster: r.Name, Hosts: map[string]string{}}
-		if i >= 0 {
-			used[i] = true
-			a.merge(&clusters.Statuses[i])
+		if same := unused[r.Name]; len(same) > 0 {
+			a.merge(same[0])
+			unused[r.Name] = same[1:]
 		}
 		if len(names) == 0 || slices.Contains(names, r.Name) || slices.Contains(names, a.Cluster) {
 			out.Assignments = append(out.Assignments, a)
@@ -194,15 +194,15 @@ func isEndpointsDump(r *eds.Resource) bool {
 	return r.Cluster == nil || r.Cluster.Message.GetLoadAssignment() == nil
 }
 
-// find is the index of the first cluster with a service name that is not used yet; -1: none.
-func (c *adminClusters) find(service string, used map[int]bool) int {
+// byService are the clusters by the names of their assignments, in order.
+func (c *adminClusters) byService() map[string][]*adminCluster {
+	out := make(map[string][]*adminCluster, len(c.Statuses))
 	for i := range c.Statuses {
 		s := &c.Statuses[i]
-		if !used[i] && (s.Service == service || s.Service == "" && s.Name == service) {
-			return i
-		}
+		name := cmp.Or(s.Service, s.Name)
+		out[name] = append(out[name], s)
 	}
-	return -1
+	return out
 }
 
 // merge takes over what /clusters knows better: DRAINING, hosts that are only kept until their checks fail, and flags.

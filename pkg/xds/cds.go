@@ -23,6 +23,9 @@ type Cluster struct {
 // IsEDS tells whether the cluster's endpoints come from EDS.
 func (c *Cluster) IsEDS() bool { return c.Service != "" }
 
+// wanted tells whether the cluster's assignment is asked for.
+func (c *Cluster) wanted() bool { return c.IsEDS() && c.Err == nil }
+
 // readCluster judges one cluster of a CDS response.
 func readCluster(item Resource) Cluster {
 	c := Cluster{Name: item.Name}

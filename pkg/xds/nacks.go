@@ -3,6 +3,8 @@ package xds
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,7 +59,8 @@ func (r *runner) holdBack(out outgoing, now time.Time) (held bool, err error) {
 
 // sendHeld sends the NACKs whose time has come.
 func (r *runner) sendHeld(ctx context.Context, now time.Time) error {
-	for _, n := range r.nacks {
+	for _, url := range slices.Sorted(maps.Keys(r.nacks)) {
+		n := r.nacks[url]
 		if n.held == nil || now.Before(n.at) {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -116,6 +117,8 @@ func (p *poller) round(ctx context.Context) error {
 			return err
 		}
 		p.names = p.clusters.names()
+		wanted := setOf(p.names)
+		maps.DeleteFunc(p.byName, func(name string, _ *pollState) bool { return !wanted[name] }) // a cluster that comes back is a new one
 		if len(p.names) == 0 {
 			return nil
 		}
@@ -181,8 +184,9 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 		}
 	}
 	ev := &Event{Kind: Received, TypeURL: r.typeURL, Version: r.version, Nonce: r.nonce, ControlPlane: r.controlPlane, Message: r.message, Errors: r.errors}
+	asked := setOf(names)
 	for i := range r.items {
-		r.items[i].Asked = isCDS || slices.Contains(names, r.items[i].Name)
+		r.items[i].Asked = isCDS || asked[r.items[i].Name]
 	}
 	ev.Resources = r.items
 	ev.Refused = refuseSotW(r)
@@ -208,6 +212,14 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 		return Stop(nil)
 	}
 	return nil
+}
+
+func setOf(names []string) map[string]bool {
+	out := make(map[string]bool, len(names))
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
 }
 
 // refusePoll is what a cluster that polls for its one name says of the answer (eds.cc, onConfigUpdate).

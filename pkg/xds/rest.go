@@ -235,7 +235,7 @@ func (d *Dial) statusText(resp *http.Response, body []byte) string {
 		return http.StatusText(resp.StatusCode)
 	}
 	if len(text) > 200 {
-		text = text[:200] + "..."
+		text = strings.ToValidUTF8(text[:200], "") + "..."
 	}
 	return text
 }

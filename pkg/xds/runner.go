@@ -35,8 +35,14 @@ func newRunner(o Options, names []string, ads bool, fn func(*Event) error) *runn
 	}
 }
 
-// methods are the full gRPC methods to open, with the type URLs that travel on each.
-func (r *runner) methods() map[string][]string {
+// method is a full gRPC method, with the type URLs that travel on its stream.
+type method struct {
+	name  string
+	types []string
+}
+
+// methods are those to open, in order.
+func (r *runner) methods() []method {
 	n := namesOf(r.o.TransportVersion)
 	kind := "Stream"
 	if r.session.delta {
@@ -47,13 +53,13 @@ func (r *runner) methods() map[string][]string {
 		types = []string{r.session.cdsURL, r.session.edsURL}
 	}
 	if r.session.ads {
-		return map[string][]string{"/" + n.adsService + "/" + kind + "AggregatedResources": types}
+		return []method{{"/" + n.adsService + "/" + kind + "AggregatedResources", types}}
 	}
-	out := map[string][]string{"/" + n.edsService + "/" + kind + "Endpoints": {r.session.edsURL}}
+	var out []method
 	if r.session.follow {
-		out["/"+n.cdsService+"/"+kind+"Clusters"] = []string{r.session.cdsURL}
+		out = append(out, method{"/" + n.cdsService + "/" + kind + "Clusters", []string{r.session.cdsURL}})
 	}
-	return out
+	return append(out, method{"/" + n.edsService + "/" + kind + "Endpoints", []string{r.session.edsURL}})
 }
 
 func (r *runner) run(ctx context.Context) (err error) {
@@ -65,9 +71,9 @@ func (r *runner) run(ctx context.Context) (err error) {
 		}
 		r.disconnect()
 	}()
-	for method := range r.methods() {
-		r.retry[method] = r.o.Now()
-		r.backoff[method] = &backoff{rand: r.o.Rand}
+	for _, m := range r.methods() {
+		r.retry[m.name] = r.o.Now()
+		r.backoff[m.name] = &backoff{rand: r.o.Rand}
 	}
 	for {
 		if err := r.reopen(ctx); err != nil {
@@ -136,10 +142,11 @@ func (r *runner) end(err error) error {
 	return cause
 }
 
+// uniqueLinks are the open streams in the order of methods.
 func (r *runner) uniqueLinks() []*link {
 	var out []*link
-	for typeURL, l := range r.links {
-		if l.types[0] == typeURL {
+	for _, m := range r.methods() {
+		if l := r.links[m.types[0]]; l != nil {
 			out = append(out, l)
 		}
 	}
@@ -149,8 +156,8 @@ func (r *runner) uniqueLinks() []*link {
 // wait is the time until the clock has something to do.
 func (r *runner) wait() time.Duration {
 	next := r.session.deadline()
-	for method, at := range r.retry {
-		if r.isOpenable(method) && (next.IsZero() || at.Before(next)) {
+	for _, m := range r.methods() {
+		if at := r.retry[m.name]; r.links[m.types[0]] == nil && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
@@ -165,19 +172,10 @@ func (r *runner) wait() time.Duration {
 	return max(next.Sub(r.o.Now()), 0)
 }
 
-func (r *runner) isOpenable(method string) bool {
-	for m, types := range r.methods() {
-		if m == method {
-			return r.links[types[0]] == nil
-		}
-	}
-	return false
-}
-
 // reopen starts the streams whose time has come.
 func (r *runner) reopen(ctx context.Context) error {
-	for method, types := range r.methods() {
-		if r.links[types[0]] != nil || r.o.Now().Before(r.retry[method]) {
+	for _, m := range r.methods() {
+		if r.links[m.types[0]] != nil || r.o.Now().Before(r.retry[m.name]) {
 			continue
 		}
 		if r.conn == nil {
@@ -188,17 +186,17 @@ func (r *runner) reopen(ctx context.Context) error {
 			r.conn = conn
 		}
 		r.opened++
-		l := &link{id: r.opened, method: method, types: types}
+		l := &link{id: r.opened, method: m.name, types: m.types}
 		if err := openLink(ctx, r.conn, &r.o.Dial, l, r.session.delta, r.inbox); err != nil {
 			return err
 		}
-		for _, url := range types {
+		for _, url := range m.types {
 			r.links[url] = l
 		}
-		if err := r.fn(&Event{Kind: Opened, Time: r.o.Now(), Stream: l.id, Method: method}); err != nil {
+		if err := r.fn(&Event{Kind: Opened, Time: r.o.Now(), Stream: l.id, Method: m.name}); err != nil {
 			return err
 		}
-		r.session.opened(types...)
+		r.session.opened(m.types...)
 		if err := r.sendAll(ctx); err != nil {
 			return err
 		}
@@ -242,11 +240,11 @@ func (r *runner) send(ctx context.Context, out outgoing) error {
 func (r *runner) tick(ctx context.Context) error {
 	now := r.o.Now()
 	expired, stalled := r.session.tick(now)
-	for kind, names := range map[Kind][]string{Expired: expired, Stalled: stalled} {
-		if len(names) == 0 {
+	for _, ev := range []*Event{{Kind: Expired, Time: now, Names: expired}, {Kind: Stalled, Time: now, Names: stalled}} {
+		if len(ev.Names) == 0 {
 			continue
 		}
-		if err := r.fn(&Event{Kind: kind, Time: now, Names: names}); err != nil {
+		if err := r.fn(ev); err != nil {
 			return err
 		}
 	}

@@ -192,12 +192,15 @@ func (s *secrets) hideEvent(ev *Event) {
 		ev.Errors[i].Message = s.hide(ev.Errors[i].Message)
 	}
 	ev.Message, ev.Request = s.hideMessage(ev.Message), s.hideMessage(ev.Request)
+	cloned := false
 	for i := range ev.Resources {
 		version := s.hideVersion(ev.Resources[i].Version)
 		if version == ev.Resources[i].Version {
 			continue
 		}
-		ev.Resources = slices.Clone(ev.Resources)
+		if !cloned {
+			ev.Resources, cloned = slices.Clone(ev.Resources), true
+		}
 		ev.Resources[i].Version = version
 	}
 }

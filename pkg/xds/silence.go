@@ -79,26 +79,33 @@ func (t *Tracker) Explain(o Options, preset string) []Silence {
 		s.Cause, s.Try = t.noClusters(o, kind)
 		return []Silence{s}
 	}
+	clusters := t.namedOtherwise()
 	var out []Silence
 	for _, name := range t.Unanswered() {
-		s := Silence{Name: name, Asked: t.asked(o, name), Came: t.came("EDS")}
+		s := Silence{Name: name, Asked: t.asked(o) + clusters[name], Came: t.came("EDS")}
 		s.Cause, s.Try = t.noAssignment(o, kind, name)
 		out = append(out, s)
 	}
 	return out
 }
 
-func (t *Tracker) asked(o Options, name string) string {
+func (t *Tracker) asked(o Options) string {
 	text := fmt.Sprintf("%s over %s", strings.TrimPrefix(AssignmentURL(o.ResourceVersion), typePrefix), o.Transport)
 	if len(t.Methods) > 0 {
 		text += " (" + strings.TrimPrefix(t.Methods[len(t.Methods)-1], "/") + ")"
 	}
+	return text
+}
+
+// namedOtherwise says, by the names of assignments, which clusters of other names ask for them.
+func (t *Tracker) namedOtherwise() map[string]string {
+	out := map[string]string{}
 	for _, c := range t.Clusters() {
-		if c.Service == name && c.Name != name {
-			text += fmt.Sprintf(", the service_name of cluster %q", c.Name)
+		if c.IsEDS() && c.Service != c.Name {
+			out[c.Service] += fmt.Sprintf(", the service_name of cluster %q", c.Name)
 		}
 	}
-	return text
+	return out
 }
 
 func (t *Tracker) came(what string) string {

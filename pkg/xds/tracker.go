@@ -15,7 +15,6 @@ type Tracker struct {
 	clusters map[string]Cluster
 	hasCDS   bool // a CDS response came
 
-	Streams      int      // opened
 	Responses    int      // of any kind
 	EDSResponses int      // about assignments
 	CDSResponses int      // about clusters
@@ -23,7 +22,6 @@ type Tracker struct {
 	Methods      []string // opened, in order
 	ControlPlane string   // the newest identifier
 	NodeVersion  string   // the newest version_info of an EDS response
-	Notes        []string
 	LastClose    error
 	Ignored      int    // responses of a type that was not asked for
 	IgnoredType  string // of the last of them
@@ -58,12 +56,10 @@ func NewTracker(names []string) *Tracker {
 func (t *Tracker) Add(ev *Event) {
 	switch ev.Kind {
 	case Opened:
-		t.Streams++
 		t.Methods = append(t.Methods, ev.Method)
 	case Sent:
 		t.requestedEDS = t.requestedEDS || !ev.IsCDS()
 	case Note:
-		t.Notes = append(t.Notes, ev.Text)
 		if ev.Ignored {
 			t.Ignored++
 			t.IgnoredType = ev.TypeURL
@@ -163,7 +159,7 @@ func (t *Tracker) Names() []string {
 	}
 	set := map[string]bool{}
 	for _, c := range t.clusters {
-		if c.IsEDS() && c.Err == nil {
+		if c.wanted() {
 			set[c.Service] = true
 		}
 	}
@@ -198,8 +194,13 @@ func (t *Tracker) Done() bool {
 	if t.fixed == nil && !t.hasCDS {
 		return false
 	}
-	for _, name := range t.Names() {
+	for _, name := range t.fixed {
 		if t.answers[name] == nil {
+			return false
+		}
+	}
+	for _, c := range t.clusters {
+		if t.fixed == nil && c.wanted() && t.answers[c.Service] == nil {
 			return false
 		}
 	}

@@ -120,10 +120,19 @@ func (w *warming) unwatch(in *instance) {
 		w.watches = slices.Delete(w.watches, i, i+1)
 		w.services[in.service]--
 		if w.newest[in.service] == in {
-			delete(w.newest, in.service)
+			w.newest[in.service] = w.newestFor(in.service)
 		}
 		w.dirty = true
 	}
+}
+
+// newestFor is the newest watch of a service name; nil: there is none.
+func (w *warming) newestFor(service string) *instance {
+	if w.services[service] == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(w.watches, func(in *instance) bool { return in.service == service })
+	return w.watches[i]
 }
 
 // answered marks the clusters whose assignment came.

@@ -1,0 +1,121 @@
+package xds
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// TestOrder runs twenty times what would come in any order if it came out of a map.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		o := Options{Service: ServiceEDS, Now: func() time.Time { return time.Unix(15, 0) }}.withDefaults()
+		var got []string
+		r := newRunner(o, nil, false, nil)
+		for _, m := range r.methods() {
+			got = append(got, m.name[strings.LastIndex(m.name, "/")+1:])
+			r.links[m.types[0]] = &link{method: m.name}
+		}
+		for _, l := range r.uniqueLinks() {
+			got = append(got, l.method[strings.LastIndex(l.method, "/")+1:])
+		}
+		want := []string{"StreamClusters", "StreamEndpoints", "StreamClusters", "StreamEndpoints"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("streams (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"expired a", "stalled b"}, ticked(t, o)); diff != "" {
+			t.Fatalf("events of one moment (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// ticked are the events of the moment in which a resource runs out, and another has been waited for long enough.
+func ticked(t *testing.T, o Options) (events []string) {
+	t.Helper()
+	r := newRunner(o, []string{"a", "b"}, false, func(ev *Event) error {
+		events = append(events, fmt.Sprint(ev.Kind, " ", strings.Join(ev.Names, " ")))
+		return nil
+	})
+	r.session.patience = time.Unix(15, 0)
+	wrapped := anyOf(t, &discoveryv3.Resource{Name: "a", Ttl: durationpb.New(15 * time.Second), Resource: anyOf(t, cla("a", "127.0.0.1"))})
+	r.session.receive(sotw(t, "1", wrapped), time.Unix(0, 0), &Event{}, func(*Event) error { return nil })
+	if err := r.tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// TestSharedService removes the newer of two clusters with one service name: the assignment belongs to the other then.
+func TestSharedService(t *testing.T) {
+	t.Parallel()
+	o := Options{Now: func() time.Time { return time.Unix(0, 0) }}
+	s := newSession(o.withDefaults(), nil, true)
+	s.opened(s.cdsURL, s.edsURL)
+	receive := func(url, version string, list ...*anypb.Any) *Event {
+		var ev Event
+		r := fromSotW(&discoveryv3.DiscoveryResponse{VersionInfo: version, Nonce: version, TypeUrl: url, Resources: list})
+		s.receive(r, time.Unix(1, 0), &ev, func(*Event) error { return nil })
+		return &ev
+	}
+	clusterOf := func(version string) string {
+		return receive(s.edsURL, version, anyOf(t, cla("svc", "127.0.0.1"))).Resources[0].Assignment.Cluster.Message.GetName()
+	}
+	older, newer := anyOf(t, edsCluster("older", "svc")), anyOf(t, edsCluster("newer", "svc"))
+	receive(s.cdsURL, "1", older, newer)
+	if got := clusterOf("1"); got != "newer" {
+		t.Errorf("with two clusters the assignment belongs to %q", got)
+	}
+	receive(s.cdsURL, "2", older)
+	if got := clusterOf("2"); got != "older" {
+		t.Errorf("without the newer cluster the assignment belongs to %q", got)
+	}
+}
+
+// TestPolledAnew removes a cluster and brings it back: Envoy's new cluster asks without a version.
+func TestPolledAnew(t *testing.T) {
+	t.Parallel()
+	rounds := [][]*anypb.Any{{anyOf(t, edsCluster("a", ""))}, nil, {anyOf(t, edsCluster("a", ""))}, {anyOf(t, edsCluster("a", ""))}}
+	round := 0
+	var versions []string
+	p := newPoller(Options{Transport: REST}.withDefaults(), nil, func(*Event) error { return nil })
+	p.edsPath, p.cdsPath = "eds", "cds"
+	p.ask = func(_ context.Context, path string, req *discoveryv3.DiscoveryRequest) (*response, error) {
+		if path == "cds" {
+			return fromSotW(&discoveryv3.DiscoveryResponse{VersionInfo: fmt.Sprint(round), TypeUrl: ClusterURL(V3), Resources: rounds[round]}), nil
+		}
+		versions = append(versions, fmt.Sprintf("%d: %q", round, req.GetVersionInfo()))
+		return sotw(t, "v", anyOf(t, cla("a", "127.0.0.1"))), nil
+	}
+	for ; round < len(rounds); round++ {
+		if err := p.round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{`0: ""`, `2: ""`, `3: "v"`}, versions); diff != "" {
+		t.Errorf("versions asked with (-want +got):\n%s", diff)
+	}
+}
+
+// TestManyClusters explains the silence about many clusters: what was said of one name took the time of all.
+func TestManyClusters(t *testing.T) {
+	t.Parallel()
+	const many = 20000
+	tr := NewTracker(nil)
+	ev := &Event{Kind: Received, TypeURL: ClusterURL(V3), Message: &discoveryv3.DiscoveryResponse{}}
+	for i := range many {
+		ev.Clusters = append(ev.Clusters, Cluster{Name: fmt.Sprint("c", i), Service: fmt.Sprint("s", i)})
+	}
+	tr.Add(ev)
+	silences := tr.Explain(Options{}, "")
+	if len(silences) != many || silences[0].Name != "s0" || !strings.HasSuffix(silences[0].Asked, `, the service_name of cluster "c0"`) {
+		t.Errorf("%d silences, the first %+v", len(silences), silences[0])
+	}
+}
