@@ -130,7 +130,6 @@ func (t *simulationWriter) head(r *simulate.Result) {
 	}
 }
 
-// priorityLine is the reason for a priority's share.
 // priorityLines has one line for the priorities of a gap, which may be very many.
 func priorityLines(priorities []simulate.Priority) []string {
 	var lines []string
@@ -149,6 +148,7 @@ func priorityLines(priorities []simulate.Priority) []string {
 	return lines
 }
 
+// priorityLine is the reason for a priority's share.
 func priorityLine(p *simulate.Priority) string {
 	line := ""
 	if a := p.Availability; a != nil {

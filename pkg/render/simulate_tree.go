@@ -85,14 +85,10 @@ func localityRows(columns []column, endpoints []*simulate.Endpoint) []shareRow {
 		}
 		groups[e.Locality] = append(groups[e.Locality], e)
 	}
+	weights := localityWeights(columns, endpoints[0].Priority)
 	var rows []shareRow
 	for _, id := range order {
-		row := shareRow{depth: 1, name: id.String(), shares: make([]float64, len(columns))}
-		for _, c := range columns {
-			if l := localityOf(c.result, endpoints[0].Priority, id); l != nil && l.Weight > 0 {
-				row.weight = fmt.Sprint(l.Weight)
-			}
-		}
+		row := shareRow{depth: 1, name: id.String(), weight: weights[id], shares: make([]float64, len(columns))}
 		at := len(rows)
 		rows = append(rows, row)
 		for _, e := range groups[id] {
@@ -107,18 +103,22 @@ func localityRows(columns []column, endpoints []*simulate.Endpoint) []shareRow {
 	return rows
 }
 
-func localityOf(r *simulate.Result, priority uint32, id simulate.LocalityID) *simulate.Locality {
-	for i := range r.Priorities {
-		if r.Priorities[i].Priority != priority {
-			continue
-		}
-		for j := range r.Priorities[i].Localities {
-			if l := &r.Priorities[i].Localities[j]; l.LocalityID == id {
-				return l
+// localityWeights are the weights of the localities of a priority, those of the last column that has one.
+func localityWeights(columns []column, priority uint32) map[simulate.LocalityID]string {
+	out := map[simulate.LocalityID]string{}
+	for _, c := range columns {
+		for i := range c.result.Priorities {
+			if c.result.Priorities[i].Priority != priority {
+				continue
+			}
+			for _, l := range c.result.Priorities[i].Localities {
+				if l.Weight > 0 {
+					out[l.LocalityID] = fmt.Sprint(l.Weight)
+				}
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 // columnGroups puts together what is shown side by side: the clients of one assignment, and before and after of each.
