@@ -12,8 +12,9 @@ import (
 
 // changeSet says what an edit does to the text of one assignment. Paths are those before the edit.
 type changeSet struct {
-	sets  []fieldSet
-	lists []*listChange
+	sets   []fieldSet
+	lists  []*listChange
+	listAt map[string]*listChange // by path
 }
 
 // fieldSet gives a field a value, or takes it out when there is none. Messages on the way to it are made.
@@ -58,13 +59,16 @@ func (c *changeSet) collapse(path diag.Path) {
 
 // list returns the change of a list, which it makes when there is none yet.
 func (c *changeSet) list(path diag.Path) *listChange {
-	for _, l := range c.lists {
-		if slices.Equal(l.path, path) {
-			return l
-		}
+	key := path.String()
+	if l := c.listAt[key]; l != nil {
+		return l
 	}
-	c.lists = append(c.lists, &listChange{path: path, removed: map[int]bool{}})
-	return c.lists[len(c.lists)-1]
+	if c.listAt == nil {
+		c.listAt = map[string]*listChange{}
+	}
+	l := &listChange{path: path, removed: map[int]bool{}}
+	c.lists, c.listAt[key] = append(c.lists, l), l
+	return l
 }
 
 func (c *changeSet) isEmpty() bool { return len(c.sets) == 0 && len(c.lists) == 0 }

@@ -122,6 +122,7 @@ type reader struct {
 	around []diag.Problem // problems of the text that hold for each resource that follows
 	depth  int            // how deep this text is embedded in others
 	host   document.Node  // the scalar whose text it is
+	marked *bool          // whether the text has an Envoy mark; nil: nobody has looked
 }
 
 // envoyMarks are words by which a text that cannot be parsed is recognised as meant for Envoy.
@@ -137,6 +138,14 @@ func hasEnvoyMark(src []byte) bool {
 		}
 	}
 	return false
+}
+
+// isMarked is hasEnvoyMark of the whole text, which may hold very many documents.
+func (r *reader) isMarked() bool {
+	if r.marked == nil {
+		r.marked = new(hasEnvoyMark(r.src))
+	}
+	return *r.marked
 }
 
 // read finds the format and reads the file in it.
@@ -364,7 +373,7 @@ func (r *reader) rootMessage() string {
 
 // broken adds an absent resource for a text that cannot be read, if the text is meant for Envoy.
 func (r *reader) broken(p diag.Problem) {
-	if !r.named && !hasEnvoyMark(r.src) {
+	if !r.named && !r.isMarked() {
 		return
 	}
 	r.absent(p)

@@ -144,7 +144,7 @@ func (r *reader) shapeOf(doc *document.Document) Shape {
 	if shape == "" || r.depth > 0 {
 		shape = recognise(doc.Root)
 	}
-	if shape == noShape && r.opts.Source == FromFile && r.named && r.depth == 0 && !hasEnvoyMark(r.src) {
+	if shape == noShape && r.opts.Source == FromFile && r.named && r.depth == 0 && !r.isMarked() {
 		return ShapeResponse // said to be an EDS file
 	}
 	return shape
@@ -202,7 +202,7 @@ func (r *reader) shape(n document.Node, shape Shape) {
 	case ShapeCluster:
 		r.cluster(n, r.clusterPlace(ShapeCluster, 0))
 	default:
-		if hasEnvoyMark(r.src) {
+		if r.isMarked() {
 			r.search(n, 0)
 		}
 	}

@@ -40,6 +40,12 @@ func localityChecks(c *Context, report func(diag.Problem)) {
 	}
 	first := make(map[localityKey]int, len(groups))
 	firstWeighted := make(map[localityKey]int, len(groups)) // those that grpc-go reads
+	served := map[uint32]bool{}                             // priorities with endpoints
+	for _, g := range groups {
+		if len(g.GetLbEndpoints()) > 0 {
+			served[g.GetPriority()] = true
+		}
+	}
 	for i, g := range groups {
 		path := groupPath(i)
 		duplicateLocality(g, i, first, firstWeighted, report)
@@ -53,7 +59,7 @@ func localityChecks(c *Context, report func(diag.Problem)) {
 			report(diag.Problem{Rule: "proximity-ignored", Path: path.Field("proximity"), Message: "proximity is used by no client"})
 		}
 		if len(g.GetLbEndpoints()) == 0 && g.GetLbConfig() == nil && g.GetLedsClusterLocalityConfig() == nil {
-			report(diag.Problem{Rule: "locality-without-endpoints", Path: path, Message: withoutEndpoints(groups, i)})
+			report(diag.Problem{Rule: "locality-without-endpoints", Path: path, Message: withoutEndpoints(g.GetPriority(), served)})
 		}
 	}
 	missingWeights(c, report)
@@ -99,13 +105,11 @@ func localityName(l *corev3.Locality) string {
 	return fmt.Sprintf("%q", l.GetRegion()+"/"+l.GetZone()+"/"+l.GetSubZone())
 }
 
-func withoutEndpoints(groups []*endpointv3.LocalityLbEndpoints, i int) string {
-	for _, g := range groups {
-		if g.GetPriority() == groups[i].GetPriority() && len(g.GetLbEndpoints()) > 0 {
-			return "the locality has no endpoints and does not exist for Envoy"
-		}
+func withoutEndpoints(priority uint32, served map[uint32]bool) string {
+	if served[priority] {
+		return "the locality has no endpoints and does not exist for Envoy"
 	}
-	return fmt.Sprintf("the locality has no endpoints, and so has priority %d: its traffic goes to the next one", groups[i].GetPriority())
+	return fmt.Sprintf("the locality has no endpoints, and so has priority %d: its traffic goes to the next one", priority)
 }
 
 // missingWeights reports once that localities with endpoints have no weight.

@@ -102,22 +102,25 @@ func (ig *ignore) finding(file string, o Options) (diag.Finding, bool) {
 // findIgnores lists the ignore comments of a file's documents.
 func findIgnores(docs []*document.Document) (out []ignore) {
 	var last []byte
-	marked := false
+	var lines *targetLines // nil: there is no ignore comment
 	for _, doc := range docs {
 		src := doc.Source()
 		if len(last) == 0 || len(src) == 0 || &src[0] != &last[0] { // documents of one file share its text
-			last, marked = src, bytes.Contains(src, []byte(ignoreTool))
+			last, lines = src, nil
+			if bytes.Contains(src, []byte(ignoreTool)) {
+				lines = newTargetLines(src)
+			}
 		}
-		if !marked {
+		if lines == nil {
 			continue // the usual case costs one search
 		}
 		from, _ := doc.Offsets()
 		for _, at := range headComments(src[:from]) {
-			out = append(out, parseIgnore(doc, src, at[0], at[1])...)
+			out = append(out, parseIgnore(doc, lines, at[0], at[1])...)
 		}
 		for start, end := range doc.Comments() {
 			if start >= from {
-				out = append(out, parseIgnore(doc, src, start, end)...)
+				out = append(out, parseIgnore(doc, lines, start, end)...)
 			}
 		}
 	}
@@ -143,9 +146,9 @@ func headComments(head []byte) (out [][2]int) {
 	return out
 }
 
-// parseIgnore reads the ids of one comment, which is src[start:end].
-func parseIgnore(doc *document.Document, src []byte, start, end int) (out []ignore) {
-	text := string(src[start:end])
+// parseIgnore reads the ids of one comment, which stands from start to end.
+func parseIgnore(doc *document.Document, lines *targetLines, start, end int) (out []ignore) {
+	text := string(lines.src[start:end])
 	list := text
 	for _, word := range []string{ignoreTool, ":", ignoreVerb} {
 		var ok bool
@@ -158,7 +161,7 @@ func parseIgnore(doc *document.Document, src []byte, start, end int) (out []igno
 	}
 	at := start + len(text) - len(list)
 	list, _, _ = strings.Cut(list, "--")
-	target, atTop := targetLine(src, start)
+	target, atTop := lines.of(start)
 	common := ignore{line: doc.Position(target).Line, atTop: atTop, unused: true}
 	for len(list) > 0 {
 		skipped := len(list) - len(strings.TrimLeft(list, ", \t"))
@@ -182,14 +185,42 @@ func parseIgnore(doc *document.Document, src []byte, start, end int) (out []igno
 	return out
 }
 
-// targetLine returns an offset on the line that a comment speaks of: its own when something stands before it there,
-// else the next line that is no comment; and whether nothing but comments stands above that.
-func targetLine(src []byte, comment int) (offset int, atTop bool) {
-	lineStart := bytes.LastIndexByte(src[:comment], '\n') + 1
-	if len(bytes.TrimSpace(src[lineStart:comment])) > 0 {
+// targetLines knows of a text which lines its comments speak of.
+type targetLines struct {
+	src     []byte
+	content int // where the first line begins that is more than a comment or the begin of a document
+	// from and to are the last block of comment lines, and where the line below it begins.
+	from, to int
+}
+
+func newTargetLines(src []byte) *targetLines {
+	t := &targetLines{src: src}
+	for line := range bytes.Lines(src) {
+		text := bytes.TrimSpace(line)
+		if len(text) > 0 && text[0] != '#' && !bytes.Equal(text, []byte("---")) {
+			break
+		}
+		t.content += len(line)
+	}
+	return t
+}
+
+// of returns an offset on the line that a comment speaks of: its own when something stands before it there, else the
+// next line that is no comment; and whether nothing but comments stands above that.
+func (t *targetLines) of(comment int) (offset int, atTop bool) {
+	lineStart := bytes.LastIndexByte(t.src[:comment], '\n') + 1
+	if len(bytes.TrimSpace(t.src[lineStart:comment])) > 0 {
 		return comment, false
 	}
-	offset = comment
+	if comment < t.from || comment >= t.to {
+		t.from, t.to = comment, belowComments(t.src, comment)
+	}
+	return t.to, lineStart <= t.content
+}
+
+// belowComments is where the first line begins below a comment that is none; on the last line, the comment itself.
+func belowComments(src []byte, comment int) int {
+	offset := comment
 	for offset < len(src) {
 		i := bytes.IndexByte(src[offset:], '\n')
 		if i < 0 {
@@ -200,11 +231,5 @@ func targetLine(src []byte, comment int) (offset int, atTop bool) {
 			break
 		}
 	}
-	for line := range bytes.Lines(src[:lineStart]) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
-			return offset, false
-		}
-	}
-	return offset, true
+	return offset
 }
