@@ -394,33 +394,6 @@ resources:
 	}
 }
 
-// TestConvertMessage converts discovery requests, whose node differs.
-func TestConvertMessage(t *testing.T) {
-	t.Parallel()
-	m := &discoveryv3.DiscoveryRequest{
-		TypeUrl: eds.AssignmentURL(eds.V3), Node: &corev3.Node{Id: "n", UserAgentName: "envoy", ClientFeatures: []string{"f"}},
-		ResourceLocators: []*discoveryv3.ResourceLocator{{Name: "x"}},
-	}
-	out, losses, err := ConvertMessage(m, eds.V3Alpha)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, l := range losses {
-		got = append(got, l.Path.String())
-	}
-	if want := []string{"node.user_agent_name", "node.client_features", "resource_locators"}; !slices.Equal(got, want) {
-		t.Errorf("losses %q, want %q", got, want)
-	}
-	url := out.ProtoReflect().Get(out.ProtoReflect().Descriptor().Fields().ByName("type_url")).String()
-	if url != eds.AssignmentURL(eds.V3Alpha) {
-		t.Errorf("type URL %q", url)
-	}
-	if _, _, err := ConvertMessage(&corev3.Node{}, eds.V2); err == nil {
-		t.Error("a Node alone is converted")
-	}
-}
-
 // TestConvertUnknownAny: the content of an Any whose type is not known goes from text to text, and is refused elsewhere.
 func TestConvertUnknownAny(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package eds
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,14 +40,6 @@ var (
 
 // APIVersions lists the versions, oldest first.
 var APIVersions = []APIVersion{V2, V3Alpha, V3}
-
-// ParseAPIVersion reads the name of an API version.
-func ParseAPIVersion(s string) (APIVersion, error) {
-	if v := APIVersion(s); slices.Contains(APIVersions, v) {
-		return v, nil
-	}
-	return "", fmt.Errorf("unknown API version %q: must be v2, v3alpha or v3", s)
-}
 
 // AssignmentURL is the type URL of an assignment in a version.
 func AssignmentURL(v APIVersion) string { return urlPrefix + assignmentNames[v][0] }

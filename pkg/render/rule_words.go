@@ -6,15 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/lint"
 )
-
-// EffectInWords is what a client does with what a rule is about: "reject (file, rest), otherwise warn; decides at 07-pgv".
-func EffectInWords(r *lint.Rule, client diag.Client) string { return effectInWords(r, client) }
-
-// NeedsInWords is the least context with which a rule can speak.
-func NeedsInWords(needs string) string { return needsInWords(needs) }
 
 // explanationWidth is where the lines of an explanation end on a terminal.
 const explanationWidth = 100

@@ -97,9 +97,9 @@ func explain(w io.Writer, r *lint.Rule) {
 	}
 	fmt.Fprintf(w, "  severity  %s\n", severity)
 	for _, client := range diag.Clients {
-		fmt.Fprintf(w, "  %-8s  %s\n", client, effectInWords(r, client))
+		fmt.Fprintf(w, "  %-8s  %s\n", client, EffectInWords(r, client))
 	}
-	fmt.Fprintf(w, "  needs     %s\n", needsInWords(r.Needs))
+	fmt.Fprintf(w, "  needs     %s\n", NeedsInWords(r.Needs))
 	if r.Since != "" {
 		fmt.Fprintf(w, "  since     Envoy %s\n", r.Since)
 	}
@@ -108,8 +108,8 @@ func explain(w io.Writer, r *lint.Rule) {
 	examples(w, r.ID)
 }
 
-// effectInWords is "reject (file, rest), otherwise warn; decides at 07-pgv".
-func effectInWords(r *lint.Rule, client diag.Client) string {
+// EffectInWords is what a client does with what a rule is about: "reject (file, rest), otherwise warn; decides at 07-pgv".
+func EffectInWords(r *lint.Rule, client diag.Client) string {
 	var parts []string
 	for _, c := range r.Effects[client] {
 		text := c.Effect.String()
@@ -131,7 +131,8 @@ func effectInWords(r *lint.Rule, client diag.Client) string {
 	return text
 }
 
-func needsInWords(needs string) string {
+// NeedsInWords is the least context with which a rule can speak.
+func NeedsInWords(needs string) string {
 	words := map[string]string{
 		"cla":       "the assignment",
 		"cluster":   "the cluster around the assignment",

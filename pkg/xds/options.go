@@ -1,9 +1,7 @@
 package xds
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -55,18 +53,6 @@ var AckModes = []AckMode{AckAlways, AckValid, AckNever}
 
 // DefaultRefreshDelay is the time between two polls.
 const DefaultRefreshDelay = time.Second
-
-// Parse finds a value among those allowed; what is the noun in the error.
-func Parse[T ~string](what, s string, allowed []T) (T, error) {
-	names := make([]string, len(allowed))
-	for i, v := range allowed {
-		if s == string(v) {
-			return v, nil
-		}
-		names[i] = string(v)
-	}
-	return "", fmt.Errorf("unknown %s %q: must be one of %s", what, s, strings.Join(names, ", "))
-}
 
 // Options of Watch. The zero value of a field means what its comment says.
 type Options struct {

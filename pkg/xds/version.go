@@ -1,10 +1,5 @@
 package xds
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Version is an API version as spelt on the wire. Transport (method names, node) and resource (type URLs) have one each.
 type Version string
 
@@ -65,18 +60,6 @@ func namesOf(v Version) wireNames {
 			assignment: "envoy.config.endpoint.v3.ClusterLoadAssignment", cluster: "envoy.config.cluster.v3.Cluster",
 		}
 	}
-}
-
-// ParseVersion finds a version among those allowed.
-func ParseVersion(s string, allowed []Version) (Version, error) {
-	names := make([]string, len(allowed))
-	for i, v := range allowed {
-		if s == string(v) {
-			return v, nil
-		}
-		names[i] = string(v)
-	}
-	return "", fmt.Errorf("unknown API version %q: must be one of %s", s, strings.Join(names, ", "))
 }
 
 // AssignmentURL is the type URL of a ClusterLoadAssignment in a version.
