@@ -159,6 +159,11 @@ func TestBackoff(t *testing.T) {
 			t.Errorf("waits %v, want less than %v", wait, limit)
 		}
 	}
+	for range 100 {
+		if wait := b.next(); wait >= 30*time.Second {
+			t.Errorf("waits %v, more than ever", wait)
+		}
+	}
 	b.reset()
 	if wait := b.next(); wait >= 500*time.Millisecond {
 		t.Errorf("after a message it waits %v", wait)
