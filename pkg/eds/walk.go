@@ -51,7 +51,7 @@ func (r *reader) firstShape(docs []*document.Document, broken bool) Shape {
 			return shape
 		}
 	}
-	if broken && (r.rootMessage() == bootstrapMessage || onlyKeys(root, bootstrapOutline().fields...)) {
+	if broken && (r.rootMessage() == bootstrapMessage || onlyKeys(root, BootstrapFields()...)) {
 		return ShapeBootstrap
 	}
 	return noShape
