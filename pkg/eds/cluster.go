@@ -55,10 +55,15 @@ func (r *reader) clusterResources(c *Cluster, inner document.Node, p placement) 
 		r.add(res)
 		return
 	}
+	r.clusterAlone(c, p)
+}
+
+// clusterAlone adds the resources of a cluster without a load_assignment: those of its EDS file, or an entry for itself.
+func (r *reader) clusterAlone(c *Cluster, p placement) {
 	res := r.newResource(p.shape)
 	res.Absent = true
 	res.Name = edsName(c.Message)
-	res.APIVersion, res.Node = p.version, c.Node
+	res.APIVersion, res.Node, res.text = p.version, c.Node, c.text
 	res.Response, res.Cluster, res.Bootstrap = p.response, c, p.bootstrap
 	res.Problems = append(res.Problems, p.problems...)
 	res.Unreadable = c.Unreadable || hasHard(p.problems) || hasHard(r.around)
@@ -71,7 +76,7 @@ func (r *reader) clusterResources(c *Cluster, inner document.Node, p placement) 
 			Message: fmt.Sprintf("the EDS file %q was not found: neither as written nor beside the bootstrap", path),
 			Hint:    "if Envoy sees it elsewhere, say where with --path-map FROM=TO",
 		}
-		problem.Span = spanBelow(c.Node, at)
+		problem.Span = c.span(at)
 		res.Problems = append(res.Problems, problem)
 	}
 	r.add(res)
@@ -196,18 +201,28 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 			inner, places = append(inner, la), append(places, p)
 		}
 	}
+	r.eachCluster(b, func(i int, c *Cluster) { r.clusterResources(c, inner[i], places[i]) })
+	lost := bytes.Contains(r.src, []byte("load_assignment")) || bytes.Contains(r.src, []byte("loadAssignment")) || nearlyBootstrap(root)
+	r.noCluster(b, lost)
+}
+
+// eachCluster makes the resources of the clusters of a bootstrap, which may look at each other.
+func (r *reader) eachCluster(b *Bootstrap, resources func(i int, c *Cluster)) {
 	b.named, b.aggregates = make(map[string][]*Cluster, len(b.Clusters)), aggregatesOf(b.Clusters)
 	before := len(r.file.Resources)
 	for i, c := range b.Clusters {
 		b.named[c.Message.GetName()] = append(b.named[c.Message.GetName()], c)
-		r.clusterResources(c, inner[i], places[i])
+		resources(i, c)
 	}
 	b.index(r.file.Resources[before:])
+}
+
+// noCluster adds an entry for a bootstrap without a static cluster: what was found around nothing still counts where
+// somebody asks, or where it is why there is nothing.
+func (r *reader) noCluster(b *Bootstrap, lost bool) {
 	if len(b.Clusters) > 0 {
 		return
 	}
-	// What was found around nothing still counts where somebody asks, or where it is why there is nothing.
-	lost := bytes.Contains(r.src, []byte("load_assignment")) || bytes.Contains(r.src, []byte("loadAssignment")) || nearlyBootstrap(root)
 	if r.opts.Shape == ShapeBootstrap || (r.named || lost) && slices.ContainsFunc(r.around, refusesBootstrap) {
 		res := r.newResource(ShapeBootstrap)
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)

@@ -122,6 +122,7 @@ type reader struct {
 	around []diag.Problem // problems of the text that hold for each resource that follows
 	depth  int            // how deep this text is embedded in others
 	host   document.Node  // the scalar whose text it is
+	text   *textNode      // the root of text protobuf
 }
 
 // envoyMarks are words by which a text that cannot be parsed is recognised as meant for Envoy.
@@ -169,7 +170,7 @@ func (r *reader) readJSON() {
 	doc, err := document.ParseJSON(r.src, r.opts.Limits)
 	if err == nil {
 		r.documents([]*document.Document{doc}, false)
-		r.extension(document.JSON)
+		r.extension(JSON)
 		return
 	}
 	if lines, lerr := document.ParseJSONLines(r.src, r.opts.Limits); lerr == nil && len(lines) > 1 && r.opts.Format == AutoFormat {
@@ -215,7 +216,7 @@ func (r *reader) readYAML() {
 		r.syntax(err, YAML)
 		return
 	}
-	r.extension(document.YAML)
+	r.extension(YAML)
 }
 
 // restOf is the beginning of what follows the documents, in which an error is.

@@ -34,9 +34,10 @@ type fieldIs uint8
 
 const (
 	isText    fieldIs = 1 << iota // a string
-	isNumber                      // a varint: a number, a bool or an enum
+	isBool                        // true or false
 	isList                        // repeated
 	isOneof                       // of the only oneof of the message
+	isDecoded                     // what it holds in YAML and JSON is decoded elsewhere
 	isEntries                     // a map, whose entries are messages for the wire and for text protobuf
 )
 
@@ -62,24 +63,24 @@ var bootstrapOutline = sync.OnceValue(func() *outline {
 	return &outline{
 		message: bootstrapMessage,
 		fields: []outlineField{
-			{"node", 1, 0}, {"node_context_params", 26, isText | isList}, {"static_resources", 2, 0}, {"dynamic_resources", 3, 0},
+			{"node", 1, isDecoded}, {"node_context_params", 26, isText | isList}, {"static_resources", 2, 0}, {"dynamic_resources", 3, 0},
 			{"cluster_manager", 4, 0}, {"hds_config", 14, 0}, {"flags_path", 5, isText}, {"stats_sinks", 6, isList},
-			{"deferred_stat_options", 39, 0}, {"stats_config", 13, 0}, {"stats_flush_interval", 7, 0}, {"stats_flush_on_admin", 29, isNumber},
+			{"deferred_stat_options", 39, 0}, {"stats_config", 13, 0}, {"stats_flush_interval", 7, 0}, {"stats_flush_on_admin", 29, isBool},
 			{"stats_eviction_interval", 42, 0}, {"watchdog", 8, 0}, {"watchdogs", 27, 0}, {"tracing", 9, 0}, {"layered_runtime", 17, 0},
-			{"admin", 12, 0}, {"overload_manager", 15, 0}, {"enable_dispatcher_stats", 16, isNumber}, {"header_prefix", 18, isText},
-			{"stats_server_version_override", 19, 0}, {"use_tcp_for_dns_lookups", 20, isNumber}, {"dns_resolution_config", 30, 0},
+			{"admin", 12, 0}, {"overload_manager", 15, 0}, {"enable_dispatcher_stats", 16, isBool}, {"header_prefix", 18, isText},
+			{"stats_server_version_override", 19, 0}, {"use_tcp_for_dns_lookups", 20, isBool}, {"dns_resolution_config", 30, 0},
 			{"typed_dns_resolver_config", 31, 0}, {"bootstrap_extensions", 21, isList}, {"fatal_actions", 28, isList},
 			{"config_sources", 22, isList}, {"default_config_source", 23, 0}, {"default_socket_interface", 24, isText},
 			{"certificate_provider_instances", 25, isEntries}, {"inline_headers", 32, isList}, {"perf_tracing_file_path", 33, isText},
 			{"default_regex_engine", 34, 0}, {"xds_delegate_extension", 35, 0}, {"xds_config_tracker_extension", 36, 0},
 			{"listener_manager", 37, 0}, {"application_log_config", 38, 0}, {"grpc_async_client_manager_config", 40, 0},
-			{"memory_allocator_manager", 41, 0}, {"enable_worker_cpu_affinity", 43, isNumber},
+			{"memory_allocator_manager", 41, 0}, {"enable_worker_cpu_affinity", 43, isBool},
 		},
 		reserved: []string{"runtime"},
 		inner: map[string]*outline{
 			"static_resources": {message: bootstrapMessage + ".StaticResources", fields: []outlineField{
-				{"listeners", 1, isList}, {"clusters", 2, isList}, {"secrets", 3, isList},
-			}},
+				{"listeners", 1, isList}, {"clusters", 2, isList | isDecoded}, {"secrets", 3, isList},
+			}, linked: map[string]string{"clusters": clusterMessage}},
 			"dynamic_resources": {message: bootstrapMessage + ".DynamicResources", fields: []outlineField{
 				{"lds_config", 1, 0}, {"lds_resources_locator", 5, isText}, {"cds_config", 2, 0}, {"cds_resources_locator", 6, isText},
 				{"ads_config", 3, 0},
@@ -88,7 +89,7 @@ var bootstrapOutline = sync.OnceValue(func() *outline {
 			}},
 			"cluster_manager": {message: bootstrapPackage + "ClusterManager", fields: []outlineField{
 				{"local_cluster_name", 1, isText}, {"outlier_detection", 2, 0}, {"upstream_bind_config", 3, 0}, {"load_stats_config", 4, 0},
-				{"enable_deferred_cluster_creation", 5, isNumber},
+				{"enable_deferred_cluster_creation", 5, isBool},
 			}, linked: map[string]string{
 				"upstream_bind_config": corePackage + "BindConfig", "load_stats_config": corePackage + "ApiConfigSource",
 			}},
@@ -98,14 +99,24 @@ var bootstrapOutline = sync.OnceValue(func() *outline {
 			},
 			"admin": {message: bootstrapPackage + "Admin", fields: []outlineField{
 				{"access_log", 5, isList}, {"access_log_path", 1, isText}, {"profile_path", 2, isText}, {"address", 3, 0},
-				{"socket_options", 4, isList}, {"ignore_global_conn_limit", 6, isNumber}, {"allow_paths", 7, isList},
+				{"socket_options", 4, isList}, {"ignore_global_conn_limit", 6, isBool}, {"allow_paths", 7, isList},
 			}, linked: map[string]string{"address": corePackage + "Address"}},
-			"bootstrap_extensions": {message: corePackage + "TypedExtensionConfig", fields: []outlineField{
-				{"name", 1, isText}, {"typed_config", 2, 0},
-			}},
+			"bootstrap_extensions": typedExtension(), "typed_dns_resolver_config": typedExtension(), "default_regex_engine": typedExtension(),
+			"xds_delegate_extension": typedExtension(), "xds_config_tracker_extension": typedExtension(), "listener_manager": typedExtension(),
+		},
+		linked: map[string]string{
+			"node": corePackage + "Node", "hds_config": corePackage + "ApiConfigSource", "default_config_source": corePackage + "ConfigSource",
+			"dns_resolution_config": corePackage + "DnsResolutionConfig",
+			"stats_flush_interval":  "google.protobuf.Duration", "stats_eviction_interval": "google.protobuf.Duration",
 		},
 	}
 })
+
+// typedExtension is the outline of an extension by name, whose Any is looked at elsewhere.
+func typedExtension() *outline {
+	return &outline{message: corePackage + "TypedExtensionConfig", fields: []outlineField{{"name", 1, isText}, {"typed_config", 2, 0}},
+		linked: map[string]string{"typed_config": "google.protobuf.Any"}}
+}
 
 // runtimeLayer is the outline of a layer of the runtime.
 func runtimeLayer() *outline {
@@ -117,7 +128,7 @@ func runtimeLayer() *outline {
 		},
 		inner: map[string]*outline{
 			"disk_layer": {message: message + ".DiskLayer", fields: []outlineField{
-				{"symlink_root", 1, isText}, {"subdirectory", 3, isText}, {"append_service_cluster", 2, isNumber},
+				{"symlink_root", 1, isText}, {"subdirectory", 3, isText}, {"append_service_cluster", 2, isBool},
 			}},
 			"admin_layer": {message: message + ".AdminLayer"},
 			"rtds_layer": {
@@ -274,7 +285,7 @@ func (d *decoder) outlinedField(k document.Node, field outlineField, o *outline)
 		}
 	case inner != nil:
 		d.within(f, func() { d.outlined(value, inner) })
-	case o.linked[field.name] != "":
+	case o.linked[field.name] != "" && field.is&isDecoded == 0:
 		d.linked(f, value, o.linked[field.name])
 	}
 }

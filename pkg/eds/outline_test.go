@@ -72,7 +72,7 @@ func TestOutlines(t *testing.T) {
 		}
 		for _, f := range o.fields {
 			kind, many := "bytes", "opt"
-			if f.is&isNumber != 0 {
+			if f.is&isBool != 0 {
 				kind = "varint"
 			}
 			if f.is&(isList|isEntries) != 0 {

@@ -20,6 +20,8 @@ type placement struct {
 	cluster   *Cluster
 	bootstrap *Bootstrap
 	problems  []diag.Problem // found around it that concern it alone
+	parents   []string       // the messages around it on the wire
+	text      *textNode      // where it stands in text protobuf
 }
 
 // assignmentWire is how an assignment is wrapped on its way to Envoy by its source; i is its index in the response.

@@ -8,10 +8,47 @@ import (
 )
 
 // Span of the value at a canonical path; that of the nearest ancestor that is written when the value itself is not, and
-// the zero Span for binary and text proto. Paths that start with the field "cluster" or "bootstrap" lead into the
+// the zero Span for binary. Paths that start with the field "cluster" or "bootstrap" lead into the
 // Cluster or the Bootstrap around the assignment.
 func (r *Resource) Span(p diag.Path) diag.Span {
+	if text, p := r.textOf(p); text != nil {
+		return text.below(p).span()
+	}
 	return r.Lookup(p).Span()
+}
+
+// Start is where the assignment, or the cluster that stands for it, begins; the zero Position for binary.
+func (r *Resource) Start() diag.Position {
+	if r.text != nil {
+		return r.text.span().Start
+	}
+	return r.Node.Span().Start
+}
+
+// textOf is rootOf in text proto.
+func (r *Resource) textOf(p diag.Path) (*textNode, diag.Path) {
+	root := r.text
+	if len(p) > 0 {
+		switch p[0].Name {
+		case "cluster":
+			if p = p[1:]; r.Cluster != nil {
+				root = r.Cluster.text
+			}
+		case "bootstrap":
+			if p = p[1:]; r.Bootstrap != nil {
+				root = r.Bootstrap.text
+			}
+		}
+	}
+	return root, p
+}
+
+// span is where the value at a path of the cluster stands.
+func (c *Cluster) span(p diag.Path) diag.Span {
+	if c.text != nil {
+		return c.text.below(p).span()
+	}
+	return spanBelow(c.Node, p)
 }
 
 // Lookup is the node of the value at a canonical path, or of its nearest ancestor that is written.
@@ -35,6 +72,9 @@ func NewFinder(r *Resource) *Finder {
 
 // Span is Resource.Span.
 func (f *Finder) Span(p diag.Path) diag.Span {
+	if text, p := f.resource.textOf(p); text != nil {
+		return text.below(p).span()
+	}
 	n, p := f.resource.rootOf(p)
 	for _, s := range p {
 		next := f.step(n, s)
