@@ -77,6 +77,7 @@ func (r *reader) addTypedCluster(a *anypb.Any, shape Shape, resp *Response, vers
 		p.problems = r.binaryURLProblems(a.GetTypeUrl(), p.shape, resp)
 		for i := range p.problems {
 			p.problems[i].Envoy.Message = clusterText(p.problems[i].Envoy.Message)
+			p.problems[i].Hint = fmt.Sprintf("write %q", ClusterURL(V3))
 		}
 	}
 	r.addCluster(a.GetValue(), p)
@@ -130,6 +131,10 @@ func (r *reader) binaryURLProblems(url string, shape Shape, resp *Response) []di
 		p.Rule, p.Hint = "v2-type", fmt.Sprintf("write %q", AssignmentURL(V3))
 		p.Message = fmt.Sprintf("type %q belongs to an API that was removed in Envoy 1.18", url)
 		p.Envoy = diag.Override{Stage: "02-any", Message: unpackText}
+		if n := r.resourceText(shape, resp); n != nil && len(n.fields) > 0 { // no type of this name is found
+			text := r.textProblem(p.Rule, p.Message, n.fields[0].nameSpan(), r.textRoot(shape))
+			p.Span, p.Envoy = text.Span, text.Envoy
+		}
 		return []diag.Problem{p}
 	}
 	return nil

@@ -148,10 +148,11 @@ func looksLikeBootstrap(src []byte) bool {
 	return isDynamic && !isStatic && len(dynamic.wire) > 0 && (hasNode || hasAdmin)
 }
 
-// isCluster tells whether bytes are a Cluster with a name, in which the fields that it knows are of their kinds.
+// isCluster tells whether bytes are a Cluster with a name or at least an assignment, in which the fields that it knows are
+// of their kinds.
 func isCluster(b []byte) bool {
 	c := newCluster()
-	if proto.Unmarshal(b, c) != nil || !isPrintable(c.GetName()) {
+	if proto.Unmarshal(b, c) != nil || !isPrintable(c.GetName()) && (c.GetName() != "" || c.GetLoadAssignment() == nil) {
 		return false
 	}
 	fds := c.ProtoReflect().Descriptor().Fields()

@@ -54,6 +54,10 @@ func salvage(b []byte, t messageType, depth int) (out []byte, whole bool) {
 		}
 		size := protowire.ConsumeFieldValue(number, kind, rest[n:])
 		if kind != protowire.BytesType {
+			if size < 0 && kind == protowire.StartGroupType { // it is there, with what was read of it
+				out = protowire.AppendTag(b[:sound:sound], number, kind)
+				return protowire.AppendTag(out, number, protowire.EndGroupType), false
+			}
 			if size < 0 {
 				return b[:sound:sound], false
 			}

@@ -82,11 +82,27 @@ func (r *reader) textMessage(root *textNode, shape Shape) error {
 // missingTextType reports a type in an Any that Envoy does not have: it cannot read the text then.
 func (r *reader) missingTextType(root *textNode, shape Shape) {
 	n, reason := missingType(root, r.opts.EnvoyVersion)
-	if n == nil || VersionKnown(n.name) && shape != ShapeBootstrap {
-		return // an assignment of an older version, which is reported with it
+	if n == nil || shape != ShapeBootstrap && isOldResource(n.name) {
+		return // reported with the resource
 	}
-	p := r.textProblem("any-type-unknown", reason, spanOf(r.src, n.at, n.at+len(n.name)+len("[]")), r.textRoot(shape))
+	p := r.textProblem("any-type-unknown", reason, n.nameSpan(), r.textRoot(shape))
 	r.around = append(r.around[:len(r.around):len(r.around)], p)
+}
+
+// isOldResource tells whether a type URL is that of a resource, or of a wrapper, of an API version that Envoy no longer has.
+func isOldResource(url string) bool {
+	_, isCluster := ClusterVersionOfURL(url)
+	_, isWrapper := WrapperVersionOfURL(url)
+	return VersionKnown(url) || isCluster || isWrapper
+}
+
+// UnmarshalText reads text protobuf into a message that is linked, whatever types are in its Anys.
+func UnmarshalText(src []byte, m proto.Message) error {
+	root, err := scanText(src)
+	if err != nil {
+		return err
+	}
+	return (&textReader{version: NewestEnvoy}).message(root, m)
 }
 
 // recogniseText tells what a text is, from its fields.
@@ -113,9 +129,7 @@ func (r *reader) recogniseText(root *textNode) Shape {
 
 // isResponseText tells whether a text is a whole DiscoveryResponse in text proto, however it is laid out.
 func isResponseText(src []byte) bool {
-	root, err := scanText(src)
-	t := &textReader{version: NewestEnvoy}
-	return err == nil && t.message(root, &discoveryv3.DiscoveryResponse{}) == nil
+	return UnmarshalText(src, &discoveryv3.DiscoveryResponse{}) == nil
 }
 
 // textSyntax reports text proto that cannot be parsed, an unknown field included.

@@ -298,6 +298,15 @@ func (n *textNode) span() diag.Span {
 	return spanOf(n.src, n.start, n.end)
 }
 
+// nameSpan is where the name stands, with its brackets.
+func (n *textNode) nameSpan() diag.Span {
+	end := n.at + len(n.name)
+	if n.bracketed {
+		end = min(end+len("[]"), len(n.src))
+	}
+	return spanOf(n.src, n.at, end)
+}
+
 // below goes down a path as far as it is written. The content of an expanded Any counts as that of the Any.
 func (n *textNode) below(p diag.Path) *textNode {
 	for i := 0; n != nil && i < len(p); i++ {
