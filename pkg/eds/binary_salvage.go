@@ -49,7 +49,7 @@ func salvage(b []byte, t messageType, depth int) (out []byte, whole bool) {
 	sound := 0 // bytes of b that are taken as they are
 	for rest := b; len(rest) > 0; {
 		number, kind, n := protowire.ConsumeTag(rest)
-		if n < 0 || kind == protowire.EndGroupType {
+		if n < 0 || number > protowire.MaxValidNumber || kind == protowire.EndGroupType {
 			return b[:sound:sound], false
 		}
 		size := protowire.ConsumeFieldValue(number, kind, rest[n:])

@@ -45,14 +45,14 @@ func (t *textReader) without(n *textNode, m proto.Message, left *textNode) error
 		line, _ := strconv.Atoi(found[1])
 		column, _ := strconv.Atoi(found[2])
 		at = src.origin(line, column)
-		message = textPlace().ReplaceAllString(message, "")
+		message = strings.TrimSpace(textPlace().ReplaceAllString(message, ""))
 	}
 	return &textError{at, message}
 }
 
 var (
 	textPosition = pattern(`\(line (\d+):(\d+)\)`)
-	textPlace    = pattern(`\s*\(line \d+:\d+\):?\s*`)
+	textPlace    = pattern(`(syntax error )?\(line \d+:\d+\):?\s*`)
 )
 
 // rewritten is a text in which parts were replaced.
