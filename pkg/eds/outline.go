@@ -245,7 +245,7 @@ func (d *decoder) outlined(n document.Node, o *outline) {
 			}
 			set = field.name
 		}
-		if child(n, field.name) == k.Next() { // no other one counts
+		if !isYAML || child(n, field.name) == k.Next() { // no other one counts
 			d.outlinedField(k, field, o)
 		}
 	}
