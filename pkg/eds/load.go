@@ -123,6 +123,8 @@ type reader struct {
 	depth  int            // how deep this text is embedded in others
 	host   document.Node  // the scalar whose text it is
 	text   *textNode      // the root of text protobuf
+
+	textResources []*textNode // what its resources are
 }
 
 // envoyMarks are words by which a text that cannot be parsed is recognised as meant for Envoy.

@@ -12,7 +12,7 @@ import (
 // Cluster or the Bootstrap around the assignment.
 func (r *Resource) Span(p diag.Path) diag.Span {
 	if text, p := r.textOf(p); text != nil {
-		return text.below(p).span()
+		return text.below(p, (*textNode).all).span()
 	}
 	return r.Lookup(p).Span()
 }
@@ -46,7 +46,7 @@ func (r *Resource) textOf(p diag.Path) (*textNode, diag.Path) {
 // span is where the value at a path of the cluster stands.
 func (c *Cluster) span(p diag.Path) diag.Span {
 	if c.text != nil {
-		return c.text.below(p).span()
+		return c.text.below(p, (*textNode).all).span()
 	}
 	return spanBelow(c.Node, p)
 }
@@ -63,17 +63,34 @@ type Finder struct {
 	resource *Resource
 	lists    map[document.Node][]document.Node
 	maps     map[document.Node]map[string]document.Node
+	texts    map[textField][]*textNode
+}
+
+// textField is a field of a message in text proto.
+type textField struct {
+	message *textNode
+	name    string
+}
+
+func (f *Finder) textChildren(n *textNode, name string) []*textNode {
+	key := textField{n, name}
+	all, ok := f.texts[key]
+	if !ok {
+		all = n.all(name)
+		f.texts[key] = all
+	}
+	return all
 }
 
 // NewFinder makes a Finder for a resource.
 func NewFinder(r *Resource) *Finder {
-	return &Finder{r, map[document.Node][]document.Node{}, map[document.Node]map[string]document.Node{}}
+	return &Finder{r, map[document.Node][]document.Node{}, map[document.Node]map[string]document.Node{}, map[textField][]*textNode{}}
 }
 
 // Span is Resource.Span.
 func (f *Finder) Span(p diag.Path) diag.Span {
 	if text, p := f.resource.textOf(p); text != nil {
-		return text.below(p).span()
+		return text.below(p, f.textChildren).span()
 	}
 	n, p := f.resource.rootOf(p)
 	for _, s := range p {

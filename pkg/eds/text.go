@@ -45,7 +45,7 @@ func (r *reader) textMessage(root *textNode, shape Shape) error {
 		}
 		return err
 	}
-	r.text = root
+	r.text, r.textResources = root, root.all("resources")
 	switch shape {
 	case ShapeResponse, ShapeCDS:
 		m := &discoveryv3.DiscoveryResponse{}
@@ -154,18 +154,21 @@ func (r *reader) textRoot(shape Shape) string {
 // removedInText reports disable_overprovisioning, whose name is reserved in v3: parsers of text proto skip it without a
 // word.
 func (r *reader) removedInText() {
-	if r.opts.APIVersion != V3 {
-		return
-	}
-	m := removedName().FindSubmatchIndex(r.src)
-	if m == nil || len(r.file.Resources) == 0 {
+	if r.opts.APIVersion != V3 || len(r.file.Resources) == 0 {
 		return
 	}
 	none := diag.None
-	res := r.file.Resources[0]
-	res.Problems = append(res.Problems, diag.Problem{
-		Rule: "disable-overprovisioning-removed", Span: spanOf(r.src, m[2], m[3]), Path: disableOverprovisioning,
-		Message: "\"disable_overprovisioning\" was removed in v3 and never had an effect in Envoy", Hint: "delete it",
-		Envoy: diag.Override{Effect: &none, Stage: "-"},
-	})
+	for _, m := range removedName().FindAllSubmatchIndex(r.src, -1) {
+		res := r.file.Resources[0]
+		for _, other := range r.file.Resources {
+			if other.text != nil && other.text.start <= m[2] && m[2] < other.text.end {
+				res = other
+			}
+		}
+		res.Problems = append(res.Problems, diag.Problem{
+			Rule: "disable-overprovisioning-removed", Span: r.text.src.span(m[2], m[3]), Path: disableOverprovisioning,
+			Message: "\"disable_overprovisioning\" was removed in v3 and never had an effect in Envoy", Hint: "delete it",
+			Envoy: diag.Override{Effect: &none, Stage: "-"},
+		})
+	}
 }

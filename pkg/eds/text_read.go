@@ -97,7 +97,7 @@ func (t *textReader) rewrite(n, left *textNode) (*rewrittenText, error) {
 		if err != nil || f != left && !f.isUnlinked() {
 			return true
 		}
-		out.copy(n.src, from, f.at)
+		out.copy(n.src.text, from, f.at)
 		out.parts = append(out.parts, textPart{len(out.out), f.at})
 		if from = f.end; f != left {
 			var value []byte
@@ -107,7 +107,7 @@ func (t *textReader) rewrite(n, left *textNode) (*rewrittenText, error) {
 		}
 		return false
 	})
-	out.copy(n.src, from, to)
+	out.copy(n.src.text, from, to)
 	return out, err
 }
 

@@ -2,7 +2,9 @@ package eds
 
 import (
 	"fmt"
+	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -23,7 +25,32 @@ type textNode struct {
 	isRoot     bool
 	start, end int // of the value with its braces
 	fields     []*textNode
-	src        []byte
+	src        *textSource
+}
+
+// textSource is a text, and where its lines begin.
+type textSource struct {
+	text  []byte
+	once  sync.Once
+	lines []int
+}
+
+// position is the place of an offset.
+func (s *textSource) position(at int) diag.Position {
+	s.once.Do(func() {
+		s.lines = []int{0}
+		for i, c := range s.text {
+			if c == '\n' {
+				s.lines = append(s.lines, i+1)
+			}
+		}
+	})
+	line := sort.SearchInts(s.lines, at+1)
+	return diag.Position{Line: line, Column: 1 + utf8.RuneCount(s.text[s.lines[line-1]:at])}
+}
+
+func (s *textSource) span(start, end int) diag.Span {
+	return diag.Span{Start: s.position(start), End: s.position(end)}
 }
 
 // textError is text that is no text protobuf.
@@ -40,8 +67,8 @@ func textErrorf(at int, format string, args ...any) error {
 
 // scanText reads the fields of a text, whatever the message is: the grammar of text protobuf without its names and types.
 func scanText(src []byte) (*textNode, error) {
-	s := &textScanner{src: src}
-	root := &textNode{isMessage: true, isRoot: true, end: len(src), src: src}
+	s := &textScanner{src: src, source: &textSource{text: src}}
+	root := &textNode{isMessage: true, isRoot: true, end: len(src), src: s.source}
 	s.blank()
 	root.start = s.at
 	err := s.fields(root, 0)
@@ -49,9 +76,10 @@ func scanText(src []byte) (*textNode, error) {
 }
 
 type textScanner struct {
-	src   []byte
-	at    int
-	depth int
+	src    []byte
+	source *textSource
+	at     int
+	depth  int
 }
 
 // blank passes over blanks and comments.
@@ -97,7 +125,7 @@ func (s *textScanner) fields(m *textNode, closing byte) error {
 		if c == closing && (closing != 0 || s.at == len(s.src)) {
 			return nil
 		}
-		f := &textNode{at: s.at, src: s.src}
+		f := &textNode{at: s.at, src: s.source}
 		if err := s.name(f); err != nil {
 			return err
 		}
@@ -247,7 +275,7 @@ func (s *textScanner) word() error {
 }
 
 // source is the value as it is written.
-func (n *textNode) source() []byte { return n.src[n.start:n.end] }
+func (n *textNode) source() []byte { return n.src.text[n.start:n.end] }
 
 // inside is the text between the braces of a message.
 func (n *textNode) inside() (start, end int) {
@@ -295,24 +323,25 @@ func (n *textNode) span() diag.Span {
 	if n == nil {
 		return diag.Span{}
 	}
-	return spanOf(n.src, n.start, n.end)
+	return n.src.span(n.start, n.end)
 }
 
 // nameSpan is where the name stands, with its brackets.
 func (n *textNode) nameSpan() diag.Span {
 	end := n.at + len(n.name)
 	if n.bracketed {
-		end = min(end+len("[]"), len(n.src))
+		end = min(end+len("[]"), len(n.src.text))
 	}
-	return spanOf(n.src, n.at, end)
+	return n.src.span(n.at, end)
 }
 
 // below goes down a path as far as it is written. The content of an expanded Any counts as that of the Any.
-func (n *textNode) below(p diag.Path) *textNode {
+// children lists the values of a field, as all does.
+func (n *textNode) below(p diag.Path, children func(n *textNode, name string) []*textNode) *textNode {
 	for i := 0; n != nil && i < len(p); i++ {
 		n = n.content()
 		step := p[i]
-		all := n.all(step.Name)
+		all := children(n, step.Name)
 		if len(all) == 0 {
 			return n
 		}
@@ -348,11 +377,10 @@ func (r *reader) resourceText(shape Shape, resp *Response) *textNode {
 	case n == nil:
 		return nil
 	case shape == ShapeResponse || shape == ShapeCDS || shape == ShapeDeltaResponse:
-		all := n.all("resources")
-		if resp == nil || resp.Index >= len(all) {
+		if resp == nil || resp.Index >= len(r.textResources) {
 			return nil
 		}
-		n = all[resp.Index]
+		n = r.textResources[resp.Index]
 	}
 	for {
 		inner := n.content().field("resource")
