@@ -43,6 +43,18 @@ func (r *Resource) textOf(p diag.Path) (*textNode, diag.Path) {
 	return root, p
 }
 
+// written is the value at a path of the cluster in text proto, nil where it is not there.
+func (c *Cluster) written(path ...string) *textNode {
+	n := c.text
+	for _, name := range path {
+		if n == nil {
+			return nil
+		}
+		n = n.content().field(name)
+	}
+	return n
+}
+
 // span is where the value at a path of the cluster stands.
 func (c *Cluster) span(p diag.Path) diag.Span {
 	if c.text != nil {

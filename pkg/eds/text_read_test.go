@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -71,5 +72,37 @@ func TestTextPlaces(t *testing.T) {
 		if got := res.Span(want).Start.String(); got != path {
 			t.Errorf("%s is at %s, want %s", want, got, path)
 		}
+	}
+}
+
+// TestTextUnlinked: what edsctl looks at in an Any of a type that is not linked is the same in YAML and in text proto.
+func TestTextUnlinked(t *testing.T) {
+	t.Parallel()
+	const tls = "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
+	tests := []struct{ yaml, text string }{
+		{"sni: a", `sni: "a"`},
+		{"common_tls_context: {}", "common_tls_context {}"},
+		{"common_tls_context: {tls_params: {}}", "common_tls_context { tls_params {} }"},
+		{"common_tls_context: {validation_context: {ca_certificate_provider_instance: {instance_name: a}}}", `common_tls_context { validation_context { ca_certificate_provider_instance { instance_name: "a" } } }`},
+		{"common_tls_context: {validation_context: {require_signed_certificate_timestamp: true}}", `common_tls_context { validation_context { require_signed_certificate_timestamp { value: true } } }`},
+		{"common_tls_context: {tls_certificates: [{}]}", "common_tls_context { tls_certificates: [{}] }"},
+		{"common_tls_context: {combined_validation_context: {default_validation_context: {verify_certificate_hash: [a]}}}", `common_tls_context { combined_validation_context { default_validation_context { verify_certificate_hash: "a" } } }`},
+	}
+	on := func(string) bool { return true }
+	for _, tt := range tests {
+		yaml := "name: a\nload_assignment: {cluster_name: a}\ntransport_socket: {name: envoy.transport_sockets.tls, typed_config: {\"@type\": type.googleapis.com/" + tls + ", " + tt.yaml + "}}\n"
+		text := "name: \"a\" load_assignment { cluster_name: \"a\" } transport_socket { name: \"envoy.transport_sockets.tls\" typed_config { [type.googleapis.com/" + tls + "] { " + tt.text + " } } }"
+		want := ReadGRPCSecurity(NewLoader(Options{}).Load("a.yaml", []byte(yaml), true).Resources[0].Cluster, on)
+		got := ReadGRPCSecurity(NewLoader(Options{}).Load("a.pb_text", []byte(text), true).Resources[0].Cluster, on)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", tt.text, got, want)
+		}
+	}
+	const http = "typed_extension_protocol_options { key: \"" + HTTPOptionsName + "\" value { [type.googleapis.com/" + HTTPOptionsName + "] { explicit_http_config { http2_protocol_options {} } " +
+		"common_http_protocol_options { max_requests_per_connection { value: 5 } } } } }"
+	c := NewLoader(Options{}).Load("a.pb_text", []byte("name: \"a\" load_assignment { cluster_name: \"a\" } "+http), true).Resources[0].Cluster
+	want := HTTPOptions{Upstream: true, Explicit: true, Protocol: true, HTTP2: true, MaxRequests: true}
+	if got, ok := c.HTTPOptions(); !ok || got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -173,6 +173,11 @@ func TestFoundBinary(t *testing.T) {
 			message: `Unable to parse file "b.pb_text" as a text protobuf (type envoy.config.bootstrap.v3.Bootstrap)`,
 		},
 		{
+			name: "a response read as JSON", file: "eds.bin", bytes: wire(2, wire(1, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"), wire(2, wire(1, "v"))),
+			rule: "file-extension-mismatch",
+			message: "in eds.bin, Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.service.discovery.v3.DiscoveryResponse, near <pos>: unexpected character: '\x12'; expected '{')",
+		},
+		{
 			name: "text proto read as JSON", file: "b.textpb", bytes: textBootstrap, rule: "file-extension-mismatch",
 			message: "Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.config.bootstrap.v3.Bootstrap, near <pos>: unexpected character: 'n'; expected '{')",
 		},
