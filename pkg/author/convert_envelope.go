@@ -7,7 +7,6 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -159,7 +158,7 @@ func protoEnvelope(in ConversionInput, shape eds.Shape) (*envelope, error) {
 	e := &envelope{response: newResponse(shape), wrappers: map[int]*discoveryv3.Resource{}, foreign: map[int]string{}}
 	unmarshal := proto.Unmarshal
 	if in.File.Format == eds.TextProto {
-		unmarshal = prototext.Unmarshal
+		unmarshal = eds.UnmarshalText
 	}
 	if shape == eds.ShapeResource {
 		e.response = nil

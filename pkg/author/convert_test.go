@@ -18,7 +18,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/validate"
 )
 
 func load(o eds.Options, name string, data []byte) ConversionInput {
@@ -431,4 +433,68 @@ func TestFileNames(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 
+}
+
+// TestConvertBootstraps: what a bootstrap has of static clusters is the same in text and binary protobuf and back, with the
+// same verdict, wherever convert says that nothing is lost.
+func TestConvertBootstraps(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, f := range corpus(t) {
+		in := load(eds.Options{}, f.fileName(), []byte(f.data))
+		if len(in.File.Resources) == 0 || in.File.Resources[0].Shape != eds.ShapeBootstrap || in.File.Resources[0].Cluster == nil {
+			continue
+		}
+		var first []byte
+		for _, format := range []eds.Format{eds.Binary, eds.TextProto} {
+			to := Conversion{Format: format, Shape: eds.ShapeBootstrap}
+			out, err := to.Convert([]ConversionInput{in})
+			if err != nil || len(out.Losses) > 0 {
+				continue
+			}
+			again := load(eds.Options{}, "b"+Extension(format), out.Data)
+			if got := again.File.Resources[0].Shape; got != eds.ShapeBootstrap {
+				t.Errorf("%s: %s is read as %q", f.name, format, got)
+				continue
+			}
+			if problem := sameAssignments(assignmentsOf(in.File), assignmentsOf(again.File)); problem != "" {
+				t.Errorf("%s: %s: %s", f.name, format, problem)
+			}
+			if out, err := to.Convert([]ConversionInput{again}); err != nil || !bytes.Equal(out.Data, again.Data) {
+				t.Errorf("%s: %s: %v, not the same again", f.name, format, err)
+			}
+			back, err := Conversion{Format: eds.YAML, Shape: eds.ShapeBootstrap}.Convert([]ConversionInput{again})
+			if err != nil {
+				t.Errorf("%s: from %s: %v", f.name, format, err)
+				continue
+			}
+			if first == nil {
+				first = back.Data
+			}
+			if !bytes.Equal(first, back.Data) {
+				t.Errorf("%s: %s gives other YAML:\n%s", f.name, format, lineDiff(string(first), string(back.Data)))
+			}
+			yaml := load(eds.Options{}, "b.yaml", back.Data)
+			if want, got := verdictsOf(yaml.File), verdictsOf(again.File); !slices.Equal(want, got) {
+				t.Errorf("%s: verdicts in %s %q, in YAML %q", f.name, format, got, want)
+			}
+			checked++
+		}
+	}
+	if checked < 10 {
+		t.Errorf("%d conversions were compared", checked)
+	}
+}
+
+// verdictsOf are the verdicts of the resources of a file.
+func verdictsOf(f *eds.File) []string {
+	var out []string
+	for _, r := range validate.Run(f.Resources, validate.Options{}).Resources {
+		v := r.Verdicts[diag.Envoy]
+		if v.Rule == "lb-policy-unknown" || v.Rule == "any-type-unknown" { // found by whoever reads text, and later in binary
+			v = diag.Verdict{Kind: v.Kind}
+		}
+		out = append(out, fmt.Sprintf("%s %+v", r.Name, v))
+	}
+	return out
 }

@@ -259,7 +259,7 @@ func (b *schemaBuilder) bootstrap() schema {
 			"local_cluster_name": {"type": stringOrNull()}, "outlier_detection": {}, "upstream_bind_config": {}, "load_stats_config": api, "enable_deferred_cluster_creation": {},
 		}),
 	}
-	for _, name := range bootstrapFields() {
+	for _, name := range eds.BootstrapFields() {
 		if fields[name] == nil {
 			fields[name] = schema{}
 		}
@@ -268,19 +268,6 @@ func (b *schemaBuilder) bootstrap() schema {
 	s["type"] = "object"
 	s["properties"].(schema)["@type"] = schema{"type": "string"}
 	return s
-}
-
-// bootstrapFields are the fields of envoy.config.bootstrap.v3.Bootstrap in Envoy 1.40, whose message edsctl does not link.
-func bootstrapFields() []string {
-	return []string{
-		"node", "node_context_params", "static_resources", "dynamic_resources", "cluster_manager", "hds_config", "flags_path", "stats_sinks",
-		"deferred_stat_options", "stats_config", "stats_flush_interval", "stats_flush_on_admin", "watchdog", "watchdogs", "tracing", "layered_runtime",
-		"admin", "overload_manager", "enable_dispatcher_stats", "header_prefix", "stats_server_version_override", "use_tcp_for_dns_lookups",
-		"dns_resolution_config", "typed_dns_resolver_config", "bootstrap_extensions", "fatal_actions", "config_sources", "default_config_source",
-		"default_socket_interface", "certificate_provider_instances", "inline_headers", "perf_tracing_file_path", "default_regex_engine",
-		"xds_delegate_extension", "xds_config_tracker_extension", "listener_manager", "application_log_config", "grpc_async_client_manager_config",
-		"memory_allocator_manager", "enable_worker_cpu_affinity",
-	}
 }
 
 // named is an object with these fields, in both spellings.

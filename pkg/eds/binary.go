@@ -37,10 +37,13 @@ func (r *reader) readBinary() {
 		}
 		r.addWrapper(&w, ShapeResource, NewResponse("", []string{w.GetName()}, nil), true)
 	case ShapeCluster:
-		r.addCluster(r.src, ShapeCluster, nil, 0)
+		r.addCluster(r.src, placement{shape: ShapeCluster, version: r.opts.APIVersion})
+	case ShapeBootstrap:
+		r.binaryBootstrap()
 	default:
 		r.addBytes(r.src, placement{shape: ShapeAssignment, version: r.opts.APIVersion})
 	}
+	r.extension(Binary)
 }
 
 // binarySyntax reports bytes that are no message of the shape that was asked for.

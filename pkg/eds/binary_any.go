@@ -2,7 +2,6 @@ package eds
 
 import (
 	"fmt"
-	"strings"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -50,16 +49,7 @@ func (r *reader) Add(a *anypb.Any, shape Shape, resp *Response) {
 	}
 	version, isAssignment := VersionOfURL(url)
 	if v, isCluster := ClusterVersionOfURL(url); isCluster && r.opts.Shape != ShapeResponse && !r.isEDSSource() {
-		if v == V3 {
-			index := 0
-			if resp != nil {
-				index = resp.Index
-			}
-			if shape == ShapeResponse {
-				shape = ShapeCDS
-			}
-			r.addCluster(a.GetValue(), shape, resp, index)
-		}
+		r.addTypedCluster(a, shape, resp, v)
 		return
 	}
 	if !isAssignment {
@@ -69,6 +59,28 @@ func (r *reader) Add(a *anypb.Any, shape Shape, resp *Response) {
 	p := placement{shape: shape, version: version, response: resp}
 	p.problems = r.binaryURLProblems(url, shape, resp)
 	r.addBytes(a.GetValue(), p)
+}
+
+// addTypedCluster adds the resources of a Cluster in an Any.
+func (r *reader) addTypedCluster(a *anypb.Any, shape Shape, resp *Response, version APIVersion) {
+	p := placement{shape: shape, version: version, response: resp, text: r.resourceText(shape, resp)}
+	if resp != nil {
+		p.index = resp.Index
+	}
+	switch shape {
+	case ShapeResponse:
+		p.shape = ShapeCDS
+	case ShapeAny:
+		p.shape = ShapeCluster
+	}
+	if version != V3 {
+		p.problems = r.binaryURLProblems(a.GetTypeUrl(), p.shape, resp)
+		for i := range p.problems {
+			p.problems[i].Envoy.Message = clusterText(p.problems[i].Envoy.Message)
+			p.problems[i].Hint = fmt.Sprintf("write %q", ClusterURL(V3))
+		}
+	}
+	r.addCluster(a.GetValue(), p)
 }
 
 // isEDSSource tells whether --source says that the input reaches Envoy as an answer to an EDS request.
@@ -119,6 +131,10 @@ func (r *reader) binaryURLProblems(url string, shape Shape, resp *Response) []di
 		p.Rule, p.Hint = "v2-type", fmt.Sprintf("write %q", AssignmentURL(V3))
 		p.Message = fmt.Sprintf("type %q belongs to an API that was removed in Envoy 1.18", url)
 		p.Envoy = diag.Override{Stage: "02-any", Message: unpackText}
+		if n := r.resourceText(shape, resp); n != nil && len(n.fields) > 0 { // no type of this name is found
+			text := r.textProblem(p.Rule, p.Message, n.fields[0].nameSpan(), r.textRoot(shape))
+			p.Span, p.Envoy = text.Span, text.Envoy
+		}
 		return []diag.Problem{p}
 	}
 	return nil
@@ -149,41 +165,20 @@ func (r *reader) addWrapper(w *discoveryv3.Resource, shape Shape, resp *Response
 	r.Add(w.GetResource(), shape, &own)
 }
 
-// addCluster adds the assignment of a Cluster in binary.
-func (r *reader) addCluster(b []byte, shape Shape, resp *Response, i int) {
-	c := &Cluster{File: r.name, Index: i}
-	c.Message = newCluster()
-	res := r.newResource(shape)
-	res.Cluster, res.Response = c, resp
-	if err := proto.Unmarshal(b, c.Message); err != nil {
-		res.Absent = true
-		p := r.notUnpackable(plainError(err))
-		p.Envoy.Message = strings.Replace(unpackText, "endpoint.v3.ClusterLoadAssignment", "cluster.v3.Cluster", 1)
-		p.GRPC = diag.Override{Message: grpcUnmarshalling + GRPCError(err), Stage: "00-0-unpack"} // before anything of the cluster
-		res.Problems = append(res.Problems, p)
-		r.add(res)
-		return
-	}
-	res.Name = edsName(c.Message)
-	if la := c.Message.GetLoadAssignment(); la != nil {
-		res.Assignment, res.Original = la, la
-		res.Name = la.GetClusterName()
-	} else {
-		res.Absent = true
-	}
-	r.add(res)
-}
-
 // addBytes decodes an assignment from its binary form.
-func (r *reader) addBytes(b []byte, p placement) {
+func (r *reader) addBytes(b []byte, p placement) *Resource {
+	if p.text == nil {
+		p.text = r.resourceText(p.shape, p.response)
+	}
 	res := r.newResource(p.shape)
 	res.APIVersion, res.Response = p.version, p.response
+	res.Cluster, res.Bootstrap, res.text = p.cluster, p.bootstrap, p.text
 	res.Problems = append(res.Problems, p.problems...)
 	r.add(res)
 	res.Original = NewAssignment(p.version)
 	if m, ok := res.Original.(*endpointv3.ClusterLoadAssignment); ok && plainAssignment(b, m) {
 		res.Assignment, res.Name = m, m.GetClusterName()
-		return
+		return res
 	}
 	if err := proto.Unmarshal(b, res.Original); err != nil {
 		res.Absent = true
@@ -191,14 +186,14 @@ func (r *reader) addBytes(b []byte, p placement) {
 		p.GRPC.Message = grpcUnmarshalling + GRPCError(err)
 		res.Problems = append(res.Problems, p)
 		res.Original = NewAssignment(V3)
-		return
+		return res
 	}
-	res.Problems = append(res.Problems, r.wireProblems(res.Original.ProtoReflect(), nil, nil)...)
+	res.Problems = append(res.Problems, r.wireProblems(res.Original.ProtoReflect(), nil, p.parents)...)
 	v3, lost, err := Upgrade(res.Original)
 	if err != nil {
 		res.Absent = true
 		res.Problems = append(res.Problems, r.notUnpackable(plainError(err)))
-		return
+		return res
 	}
 	res.Assignment, res.Name = v3, v3.GetClusterName()
 	for _, path := range lost {
@@ -208,4 +203,5 @@ func (r *reader) addBytes(b []byte, p placement) {
 			Envoy:   diag.Override{Stage: "05-unknown", Message: unknownNumberText("envoy.config.endpoint.v3.ClusterLoadAssignment.Policy", []string{assignmentMessage}, []string{"5"})},
 		})
 	}
+	return res
 }

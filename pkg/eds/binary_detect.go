@@ -1,6 +1,10 @@
 package eds
 
 import (
+	"slices"
+	"strings"
+	"unicode"
+
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -14,6 +18,9 @@ var plausibleURL = pattern(`^[\x21-\x7e]*/[A-Za-z_][\w.]*$`)
 func (r *reader) recogniseBinary() Shape {
 	if looksLikeResponse(r.src) {
 		return ShapeResponse
+	}
+	if looksLikeBootstrap(r.src) {
+		return ShapeBootstrap
 	}
 	if envoyParser(r.suffix) == Binary && !looksLikeAssignment(r.src) && !looksLikeDelta(r.src) {
 		return ShapeResponse // a file that Envoy would take for one
@@ -111,4 +118,52 @@ func looksLikeAssignment(src []byte) bool {
 	}
 	v3, _, err := Upgrade(m)
 	return err == nil && v3.GetClusterName() != ""
+}
+
+// looksLikeBootstrap tells whether bytes are those of a bootstrap, as far as they go: something of it stands in
+// static_resources or dynamic_resources, its first cluster has a name, and no field is of another kind than its own.
+func looksLikeBootstrap(src []byte) bool {
+	src, _ = salvage(src, outlineType(bootstrapOutline()), 0)
+	root := unlinkedMessage{wire: src}
+	o, fits := bootstrapOutline(), true
+	eachField(src, func(number protowire.Number, kind protowire.Type, _ []byte) bool {
+		if slices.ContainsFunc(o.fields, func(f outlineField) bool { return f.number == number }) {
+			_, fits = o.numbered(number, kind)
+		}
+		return fits
+	})
+	if !fits {
+		return false
+	}
+	static, isStatic := root.message(wireField("static_resources"))
+	if clusters := static.list(unlinkedField{number: 2}); len(clusters) > 0 {
+		return isCluster(clusters[0].wire)
+	}
+	if listeners := static.list(unlinkedField{number: 1}); len(listeners) > 0 {
+		return isPrintable(listeners[0].text(unlinkedField{number: 1}))
+	}
+	_, hasNode := root.message(wireField("node"))
+	_, hasAdmin := root.message(wireField("admin"))
+	dynamic, isDynamic := root.message(wireField("dynamic_resources"))
+	return isDynamic && !isStatic && len(dynamic.wire) > 0 && (hasNode || hasAdmin)
+}
+
+// isCluster tells whether bytes are a Cluster with a name or at least an assignment, in which the fields that it knows are
+// of their kinds.
+func isCluster(b []byte) bool {
+	c := newCluster()
+	if proto.Unmarshal(b, c) != nil || !isPrintable(c.GetName()) && (c.GetName() != "" || c.GetLoadAssignment() == nil) {
+		return false
+	}
+	fds := c.ProtoReflect().Descriptor().Fields()
+	return eachField(c.ProtoReflect().GetUnknown(), func(number protowire.Number, _ protowire.Type, _ []byte) bool {
+		if fds.ByNumber(number) != nil {
+			b = nil
+		}
+		return true
+	}) && b != nil
+}
+
+func isPrintable(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) })
 }

@@ -21,8 +21,8 @@ func (r *reader) cluster(n document.Node, p placement) {
 	r.clusterResources(c, inner, p)
 }
 
-// decodeCluster decodes a Cluster; its load_assignment is returned as a node.
-func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document.Node) {
+// decodeCluster decodes a Cluster; its load_assignment is returned as a node, or several in JSON.
+func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, []document.Node) {
 	c := &Cluster{File: r.name, Message: &clusterv3.Cluster{}, Index: p.index, Node: n}
 	d := r.newDecoder(p.where)
 	d.typed = p.shape != ShapeBootstrap // whose clusters are no Any
@@ -38,27 +38,31 @@ func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document
 	if d.numberAsText && c.Message.GetLoadBalancingPolicy() != nil {
 		c.grpcPolicy = r.policyWithNumbers(n, p)
 	}
-	if d.skipped.IsValid() && look(d.skipped).kind == jsonNull {
-		d.skipped = document.Node{}
-	}
 	return c, d.skipped
 }
 
 // clusterResources adds the resources of a cluster that was decoded.
-func (r *reader) clusterResources(c *Cluster, inner document.Node, p placement) {
+func (r *reader) clusterResources(c *Cluster, inner []document.Node, p placement) {
 	p.cluster = c
-	if inner.IsValid() {
+	if len(inner) > 0 {
 		p.where = r.loadAssignmentWire(p)
-		res := r.assignment(inner, p)
+		last := len(inner) - 1
+		p.before = inner[:last]
+		res := r.assignment(inner[last], p)
 		res.Unreadable = res.Unreadable || c.Unreadable
 		c.Message.LoadAssignment = res.Assignment
 		r.add(res)
 		return
 	}
+	r.clusterAlone(c, p)
+}
+
+// clusterAlone adds the resources of a cluster without a load_assignment: those of its EDS file, or an entry for itself.
+func (r *reader) clusterAlone(c *Cluster, p placement) {
 	res := r.newResource(p.shape)
 	res.Absent = true
 	res.Name = edsName(c.Message)
-	res.APIVersion, res.Node = p.version, c.Node
+	res.APIVersion, res.Node, res.text = p.version, c.Node, c.text
 	res.Response, res.Cluster, res.Bootstrap = p.response, c, p.bootstrap
 	res.Problems = append(res.Problems, p.problems...)
 	res.Unreadable = c.Unreadable || hasHard(p.problems) || hasHard(r.around)
@@ -71,7 +75,7 @@ func (r *reader) clusterResources(c *Cluster, inner document.Node, p placement) 
 			Message: fmt.Sprintf("the EDS file %q was not found: neither as written nor beside the bootstrap", path),
 			Hint:    "if Envoy sees it elsewhere, say where with --path-map FROM=TO",
 		}
-		problem.Span = spanBelow(c.Node, at)
+		problem.Span = c.span(at)
 		res.Problems = append(res.Problems, problem)
 	}
 	r.add(res)
@@ -143,15 +147,13 @@ func (r *reader) bootstrap(root document.Node) {
 	d.outlined(root, bootstrapOutline())
 	r.addPart(d, nil)
 	node := &corev3.Node{}
-	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
+	r.decodePart(copies(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
-	if v := look(child(child(root, "cluster_manager"), "local_cluster_name")); v.kind == jsonString {
+	if v := look(reach(root, "cluster_manager", "local_cluster_name")); v.kind == jsonString {
 		b.LocalClusterName = v.text
 	}
-	dynamic := child(root, "dynamic_resources")
-	ads := child(dynamic, "ads_config")
-	b.HasADS, b.HasCDS = ads.IsValid(), child(dynamic, "cds_config").IsValid()
-	switch strings.ToUpper(textOf(ads, "api_type")) {
+	b.HasADS, b.HasCDS = reach(root, "dynamic_resources", "ads_config").IsValid(), reach(root, "dynamic_resources", "cds_config").IsValid()
+	switch strings.ToUpper(look(reach(root, "dynamic_resources", "ads_config", "api_type")).text) {
 	case "DELTA_GRPC", "AGGREGATED_DELTA_GRPC":
 		b.ADSIsDelta = true
 	}
@@ -159,20 +161,20 @@ func (r *reader) bootstrap(root document.Node) {
 		b.HasInternalListener = b.HasInternalListener || textOf(ext, "name") == "envoy.bootstrap.internal_listener" ||
 			strings.HasSuffix(textOf(child(ext, "typed_config"), "@type"), ".InternalListener")
 	}
-	r.runtime(b, child(root, "layered_runtime"))
+	r.runtime(b, reach(root, "layered_runtime", "layers"))
 	r.staticClusters(b, root)
 }
 
 // runtime reads the static layers of the runtime.
-func (r *reader) runtime(b *Bootstrap, n document.Node) {
-	for i, layer := range items(child(n, "layers")) {
+func (r *reader) runtime(b *Bootstrap, layers document.Node) {
+	for i, layer := range items(layers) {
 		static := child(layer, "static_layer")
 		if !static.IsValid() {
 			continue
 		}
 		s := &structpb.Struct{}
 		at := fmt.Sprintf("layered_runtime.layers[%d].static_layer", i)
-		r.decodePart(static, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4}, diag.Path{}.Field("layered_runtime.layers").Index(i).Field("static_layer"))
+		r.decodePart([]document.Node{static}, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4}, diag.Path{}.Field("layered_runtime.layers").Index(i).Field("static_layer"))
 		b.StaticLayers = append(b.StaticLayers, s)
 	}
 }
@@ -180,9 +182,9 @@ func (r *reader) runtime(b *Bootstrap, n document.Node) {
 // staticClusters reads static_resources.clusters. All of them are decoded before the first resource is made, since
 // each may look at the others.
 func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
-	static := child(root, "static_resources")
+	static := copyWith(root, "static_resources", "clusters")
 	prefix := writtenKey(root, "static_resources") + "." + writtenKey(static, "clusters")
-	var inner []document.Node
+	var inner [][]document.Node
 	var places []placement
 	for _, list := range copies(static, "clusters") {
 		for i, n := range items(list) {
@@ -196,37 +198,33 @@ func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
 			inner, places = append(inner, la), append(places, p)
 		}
 	}
+	r.eachCluster(b, func(i int, c *Cluster) { r.clusterResources(c, inner[i], places[i]) })
+	lost := bytes.Contains(r.src, []byte("load_assignment")) || bytes.Contains(r.src, []byte("loadAssignment")) || nearlyBootstrap(root)
+	r.noCluster(b, lost)
+}
+
+// eachCluster makes the resources of the clusters of a bootstrap, which may look at each other.
+func (r *reader) eachCluster(b *Bootstrap, resources func(i int, c *Cluster)) {
 	b.named, b.aggregates = make(map[string][]*Cluster, len(b.Clusters)), aggregatesOf(b.Clusters)
 	before := len(r.file.Resources)
 	for i, c := range b.Clusters {
 		b.named[c.Message.GetName()] = append(b.named[c.Message.GetName()], c)
-		r.clusterResources(c, inner[i], places[i])
+		resources(i, c)
 	}
 	b.index(r.file.Resources[before:])
+}
+
+// noCluster adds an entry for a bootstrap without a static cluster: what was found around nothing still counts where
+// somebody asks, or where it is why there is nothing.
+func (r *reader) noCluster(b *Bootstrap, lost bool) {
 	if len(b.Clusters) > 0 {
 		return
 	}
-	// What was found around nothing still counts where somebody asks, or where it is why there is nothing.
-	lost := bytes.Contains(r.src, []byte("load_assignment")) || bytes.Contains(r.src, []byte("loadAssignment")) || nearlyBootstrap(root)
 	if r.opts.Shape == ShapeBootstrap || (r.named || lost) && slices.ContainsFunc(r.around, refusesBootstrap) {
 		res := r.newResource(ShapeBootstrap)
 		res.Absent, res.Bootstrap, res.Unreadable = true, b, hasHard(r.around)
 		r.add(res)
 	}
-}
-
-// copies are the values under a key that is read: the one that counts in YAML, in JSON all of them, one after the other.
-func copies(n document.Node, key string) []document.Node {
-	if n = n.Target(); !n.IsValid() || n.Document().Format == document.YAML {
-		return []document.Node{child(n, key)}
-	}
-	var all []document.Node
-	for k := n.First(); k.IsValid(); k = k.Next().Next() {
-		if text, ok := keyText(k); ok && sameField(text, key) && look(k.Next()).kind != jsonNull {
-			all = append(all, k.Next())
-		}
-	}
-	return all
 }
 
 // refusesBootstrap tells of a problem in the text of a bootstrap that Envoy does not start with.

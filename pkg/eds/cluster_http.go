@@ -21,7 +21,7 @@ func (c *Cluster) HTTPOptions() (HTTPOptions, bool) {
 	if !ok {
 		return HTTPOptions{}, false
 	}
-	root := messageOf(config, child(child(c.Node, "typed_extension_protocol_options"), HTTPOptionsName))
+	root := messageOf(config, child(child(c.Node, "typed_extension_protocol_options"), HTTPOptionsName), nil)
 	set := func(path ...unlinkedField) bool {
 		m, ok := root, true
 		for _, f := range path {

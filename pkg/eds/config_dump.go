@@ -16,7 +16,7 @@ func (r *reader) configDump(root document.Node) {
 	clusters := map[string]*Cluster{}
 	type static struct {
 		cluster *Cluster
-		inner   document.Node
+		inner   []document.Node
 		place   placement
 	}
 	var withAssignment []static
@@ -31,7 +31,7 @@ func (r *reader) configDump(root document.Node) {
 				c, inner := r.decodeCluster(n, p)
 				c.Problems = nil // Envoy's own output
 				clusters[edsName(c.Message)] = c
-				if inner.IsValid() {
+				if len(inner) > 0 {
 					withAssignment = append(withAssignment, static{c, inner, p})
 				}
 			}
@@ -54,10 +54,10 @@ func (r *reader) configDump(root document.Node) {
 		}
 	}
 	for _, s := range withAssignment {
-		if !seen[textOf(s.inner, "cluster_name")] && !seen[s.cluster.Message.GetName()] {
+		if !seen[textOf(s.inner[0], "cluster_name")] && !seen[s.cluster.Message.GetName()] {
 			s.place.cluster = s.cluster
 			s.place.where = r.assignmentWire(0, "")
-			res := r.assignment(s.inner, s.place)
+			res := r.assignment(s.inner[0], s.place)
 			s.cluster.Message.LoadAssignment = res.Assignment
 			r.add(res)
 		}

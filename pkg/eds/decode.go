@@ -72,8 +72,8 @@ type decoder struct {
 	typed bool
 	// skip leaves a field of the root message to the caller.
 	skip protoreflect.Name
-	// skipped is the value of that field.
-	skipped document.Node
+	// skipped are the values of that field: of both spellings, and in JSON of all copies.
+	skipped []document.Node
 	// numbers reads YAML's numbers in a Struct as numbers; numberAsText: Envoy took one of them for a string.
 	numbers, numberAsText bool
 }
@@ -96,17 +96,24 @@ type entry struct {
 	raw   []byte     // the key's text
 	info  *fieldInfo // nil when unknown
 	dead  bool       // overridden by a later copy of the same key
+	again bool       // a message whose field came before, in JSON or in the other spelling
 }
 
 // text of the key.
 func (e entry) text() string { return string(e.raw) }
 
-// message decodes the object at n into m.
-func (d *decoder) message(n document.Node, m proto.Message) {
-	d.jsonDepth = d.where.depth
-	if v := look(n); v.kind != jsonNull {
-		md := m.ProtoReflect().Descriptor()
-		d.anyForm(v, classify(md.FullName()), md) // a layer of the runtime is a Struct
+// message decodes the object at n into m; of several, which JSON may have, one after the other.
+func (d *decoder) message(n document.Node, m proto.Message, more ...document.Node) {
+	for i, n := range append([]document.Node{n}, more...) {
+		before := d.out
+		d.out, d.jsonDepth = nil, d.where.depth
+		if v := look(n); v.kind != jsonNull {
+			md := m.ProtoReflect().Descriptor()
+			d.anyForm(v, classify(md.FullName()), md) // a layer of the runtime is a Struct
+		}
+		if i > 0 {
+			d.out = overlay(before, d.out)
+		}
 	}
 	// Everything on the wire was made for this descriptor; only a string that is not UTF-8 could be refused.
 	if a, ok := m.(*endpointv3.ClusterLoadAssignment); ok && plainAssignment(d.out, a) {
@@ -188,7 +195,7 @@ func (d *decoder) object(v value, md protoreflect.MessageDescriptor) {
 
 // fields writes the fields of an object. In an Any the @type among them is passed over.
 func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
-	base := len(d.entries)
+	base, start, twice := len(d.entries), len(d.out), false
 	d.readEntries(v.node.Target(), m.fields)
 	end := len(d.entries)
 	var oneofs [8]*fieldInfo      // the member that was set, by index
@@ -203,14 +210,18 @@ func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
 				d.unknownField(e, m.md)
 			}
 		case d.skip != "" && len(d.frames) == 0 && e.info.fd.Name() == d.skip:
-			if !d.skipped.IsValid() || look(e.value).kind != jsonNull { // null sets nothing
-				d.skipped = e.value
+			if look(e.value).kind != jsonNull { // null sets nothing
+				d.skipped = append(d.skipped, e.value)
 			}
 		default:
 			d.field(e, &oneofs)
+			twice = twice || e.again
 		}
 	}
 	d.entries = d.entries[:base]
+	if twice {
+		d.out = append(d.out[:start], d.replaced(d.out[start:], m)...)
+	}
 }
 
 // fieldsMode tells where the fields of an object stand.

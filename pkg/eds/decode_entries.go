@@ -1,6 +1,8 @@
 package eds
 
 import (
+	"strings"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
 )
@@ -95,9 +97,29 @@ func (d *decoder) duplicate(old, e *entry, isYAML bool) {
 	if old.dead {
 		return
 	}
+	if !isYAML && e.text() == "@type" && d.typeTwice(e.key) {
+		return
+	}
 	old.dead = isYAML
 	many := e.info != nil && (e.info.fd.IsList() || e.info.fd.Message() != nil)
+	e.again = e.again || !isYAML && isSingularMessage(e.info)
 	d.add(d.duplicateKey(e.key, old.key, !isYAML && many))
+}
+
+// typeTwice reports a second @type in an Any; false where it is none.
+func (d *decoder) typeTwice(key document.Node) bool {
+	frames, where := d.frames, d.where
+	switch last := len(frames) - 1; {
+	case last >= 0 && frames[last].name == "<any>":
+		d.frames = frames[:last]
+	case last < 0 && d.typed && strings.HasSuffix(where.at, ".<any>"):
+		d.where.at, d.where.message = strings.TrimSuffix(where.at, ".<any>"), "google.protobuf.Any"
+	default:
+		return false
+	}
+	d.typeError(key, "an Any has one \"@type\" only", "repeated @type in Any")
+	d.frames, d.where = frames, where
+	return true
 }
 
 // duplicateKey is the problem of a key that came before. added: the values are read one after the other.
@@ -122,6 +144,7 @@ func (d *decoder) twoSpellings(old, e *entry, isYAML bool) {
 	}
 	d.add(d.problem(e.key, "field-both-spellings", message, e.text(), old.text(), old.key.Span().Start))
 	d.bothSpellings = d.bothSpellings || isYAML
+	e.again = e.again || isSingularMessage(e.info)
 	if isYAML && d.firstWins {
 		*old, *e = *e, *old
 	}

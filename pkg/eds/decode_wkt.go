@@ -96,14 +96,10 @@ func (d *decoder) duration(v value, md protoreflect.MessageDescriptor) {
 	d.secondsAndNanos(md, secs, nanos)
 }
 
-// secondsAndNanos writes the fields of a Duration or a Timestamp.
+// secondsAndNanos writes the fields of a Duration or a Timestamp, zeros too: they replace what an earlier copy said.
 func (d *decoder) secondsAndNanos(md protoreflect.MessageDescriptor, secs int64, nanos int32) {
-	if secs != 0 {
-		d.varint(md.Fields().ByNumber(1), uint64(secs)) //nolint:gosec // as the wire has negative numbers
-	}
-	if nanos != 0 {
-		d.varint(md.Fields().ByNumber(2), uint64(int64(nanos))) //nolint:gosec // as the wire has negative numbers
-	}
+	d.varint(md.Fields().ByNumber(1), uint64(secs))         //nolint:gosec // as the wire has negative numbers
+	d.varint(md.Fields().ByNumber(2), uint64(int64(nanos))) //nolint:gosec // as the wire has negative numbers
 }
 
 // parseDuration follows protobuf's ParseDuration; cause is the end of its error, empty when the text is good.

@@ -27,6 +27,8 @@ var (
 	// textProtoField begins a message at the left margin, where a mapping of YAML has nothing but keys, or is a field
 	// behind a string in the same line.
 	textProtoField = pattern(`(?m)^(\w+[ \t]*[{<]([^{]|$)|\w+:[ \t]*("[^"\n]*"|'[^'\n]*')[ \t]+\w+[ \t]*[:{<])`)
+	// textProtoColon is what begins a message or a flow mapping.
+	textProtoColon = pattern(`(?m)^\w+:[ \t]*[{<][ \t]*$`)
 	yamlFlowLine   = pattern(`(?m)^\s*[\w@"']+\s*:\s`)
 )
 
@@ -59,7 +61,7 @@ func detectFormat(src []byte, suffix string) Format {
 			return Binary
 		}
 	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt", ".pbtxt":
-		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || isResponseText(src) {
+		if _, err := scanText(src); len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || textProtoColon().Match(head) || err == nil {
 			return TextProto
 		}
 	}
@@ -72,7 +74,7 @@ func detectFormat(src []byte, suffix string) Format {
 	if ext == ".json" && (len(trimmed) == 0 || trimmed[0] == '/') {
 		return JSON
 	}
-	if textProtoField().Match(head) {
+	if textProtoField().Match(head) || textProtoColon().Match(head) && noFlow(src) {
 		return TextProto
 	}
 	if m := textProtoLine().FindIndex(head); m != nil && !strings.Contains(string(head[m[0]:m[1]]), ": ") {
@@ -81,6 +83,23 @@ func detectFormat(src []byte, suffix string) Format {
 		}
 	}
 	return YAML
+}
+
+// noFlow tells whether a text can be text proto and no flow mappings of YAML, which have a comma between their entries.
+func noFlow(src []byte) bool {
+	root, err := scanText(src)
+	if err != nil {
+		return false
+	}
+	some := false
+	root.each(func(n *textNode) bool {
+		for i := 1; i < len(n.fields); i++ {
+			from, to := n.fields[i-1].end, n.fields[i].at
+			some = some || from <= to && bytes.IndexByte(src[from:to], ',') < 0
+		}
+		return !some
+	})
+	return some
 }
 
 // jsonFirst tells whether a text that begins with a bracket looks like JSON rather than flow YAML: its first key is

@@ -80,7 +80,7 @@ func ReadGRPCSecurity(c *Cluster, on func(variable string) bool) GRPCSecurity {
 	if c.Node.IsValid() {
 		node = child(child(c.Node, "transport_socket"), "typed_config")
 	}
-	config := messageOf(socket.GetTypedConfig(), node)
+	config := messageOf(socket.GetTypedConfig(), node, c.written("transport_socket", "typed_config"))
 	if url == http11Proxy && on("GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT") {
 		if text := (wireShape{1: {1: nil, 3: {1: nil}}}).damage(config.wire); text != "" {
 			return r.refuse("typed_config", "failed to unmarshal Http11ProxyUpstreamTransport in CDS response: "+text)

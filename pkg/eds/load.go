@@ -123,6 +123,9 @@ type reader struct {
 	depth  int            // how deep this text is embedded in others
 	host   document.Node  // the scalar whose text it is
 	marked *bool          // whether the text has an Envoy mark; nil: nobody has looked
+	text   *textNode      // the root of text protobuf
+
+	textResources []*textNode // what its resources are
 }
 
 // envoyMarks are words by which a text that cannot be parsed is recognised as meant for Envoy.
@@ -178,7 +181,7 @@ func (r *reader) readJSON() {
 	doc, err := document.ParseJSON(r.src, r.opts.Limits)
 	if err == nil {
 		r.documents([]*document.Document{doc}, false)
-		r.extension(document.JSON)
+		r.extension(JSON)
 		return
 	}
 	if lines, lerr := document.ParseJSONLines(r.src, r.opts.Limits); lerr == nil && len(lines) > 1 && r.opts.Format == AutoFormat {
@@ -224,7 +227,7 @@ func (r *reader) readYAML() {
 		r.syntax(err, YAML)
 		return
 	}
-	r.extension(document.YAML)
+	r.extension(YAML)
 }
 
 // restOf is the beginning of what follows the documents, in which an error is.

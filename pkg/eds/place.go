@@ -19,7 +19,10 @@ type placement struct {
 	response  *Response
 	cluster   *Cluster
 	bootstrap *Bootstrap
-	problems  []diag.Problem // found around it that concern it alone
+	problems  []diag.Problem  // found around it that concern it alone
+	parents   []string        // the messages around it on the wire
+	text      *textNode       // where it stands in text protobuf
+	before    []document.Node // earlier copies of it, in JSON
 }
 
 // assignmentWire is how an assignment is wrapped on its way to Envoy by its source; i is its index in the response.
@@ -94,7 +97,8 @@ func (r *reader) decodeAssignment(n document.Node, p placement, firstWins bool) 
 	d := r.newDecoder(p.where)
 	d.firstWins = firstWins
 	d.typed = p.cluster == nil || p.shape == ShapeConfigDump // a load_assignment is no Any
-	d.message(n, res.Original)
+	all := append(p.before[:len(p.before):len(p.before)], n)
+	d.message(all[0], res.Original, all[1:]...)
 	res.Problems = append(res.Problems, d.problems...)
 	res.Unreadable = d.hard || hasHard(p.problems) || hasHard(r.around)
 	if d.bothSpellings {
@@ -148,12 +152,12 @@ func isHard(rule string) bool {
 }
 
 // decodePart decodes a part of a bootstrap, at a path in it, into m and adds its problems to those around the resources.
-func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire, at diag.Path) {
-	if !n.IsValid() {
+func (r *reader) decodePart(copies []document.Node, m protoreflect.ProtoMessage, w wire, at diag.Path) {
+	if len(copies) == 0 {
 		return
 	}
 	d := r.newDecoder(w)
-	d.message(n, m)
+	d.message(copies[0], m, copies[1:]...)
 	r.addPart(d, at)
 }
 

@@ -105,6 +105,8 @@ type Resource struct {
 	Suffix string
 	// Node is the assignment in its document; invalid for binary and text proto.
 	Node document.Node
+
+	text *textNode // the assignment in text proto, nil elsewhere
 }
 
 // Cluster is the Cluster around an assignment.
@@ -124,6 +126,7 @@ type Cluster struct {
 	// Node is the cluster in its document; invalid when not from text.
 	Node document.Node
 
+	text       *textNode                      // the cluster in text proto
 	grpcPolicy *clusterv3.LoadBalancingPolicy // see GRPCPolicy; nil: that of Message
 }
 
@@ -158,6 +161,7 @@ type Bootstrap struct {
 	// cluster's is needed for zone awareness.
 	Assignments map[string]*Resource
 	Node        document.Node // root of the bootstrap
+	text        *textNode     // the same in text proto
 }
 
 // Response is the response (DiscoveryResponse or DeltaDiscoveryResponse) that a resource came in.

@@ -25,7 +25,7 @@ func (r *reader) response(n document.Node, shape Shape) {
 		r.wrongRoot(n, w)
 		return
 	}
-	list := child(n, "resources")
+	lists := copies(n, "resources")
 	if !has(n, responseKeys...) && !has(n, "type_url", "nonce", "canary", "control_plane", "resource_errors") && look(n).node.First().IsValid() {
 		r.wrongShape(n)
 		return
@@ -39,9 +39,16 @@ func (r *reader) response(n document.Node, shape Shape) {
 	for _, name := range items(child(n, "removed_resources")) {
 		removed = append(removed, look(name).text)
 	}
-	nodes := items(list)
-	for _, item := range nodes {
-		names = append(names, itemName(item))
+	var nodes []document.Node
+	var places []string
+	for _, list := range lists {
+		for i, item := range items(list) {
+			at := fmt.Sprintf("resources[%d]", i)
+			if !isSequence(list) {
+				at = "resources" // a single message where a list belongs
+			}
+			nodes, places, names = append(nodes, item), append(places, at), append(names, itemName(item))
+		}
 	}
 	resp := NewResponse(textOf(n, "type_url"), names, removed)
 	if len(nodes) == 0 {
@@ -54,12 +61,8 @@ func (r *reader) response(n document.Node, shape Shape) {
 	before := len(r.file.Resources)
 	var others []int
 	for i, item := range nodes {
-		at := fmt.Sprintf("resources[%d]", i)
-		if !isSequence(list) {
-			at = "resources" // a single message where a list belongs
-		}
 		had := len(r.file.Resources)
-		if r.item(item, shape, resp, at, i); len(r.file.Resources) == had {
+		if r.item(item, shape, resp, places[i], i); len(r.file.Resources) == had {
 			others = append(others, i)
 		}
 	}

@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -155,6 +156,28 @@ func checkSpans(t *rapid.T, res *Resource, m protoreflect.Message, at diag.Path)
 	})
 }
 
+// checkLoaded checks that spans are inside a file, and that each resource has messages.
+func checkLoaded(t *testing.T, src []byte, file *File) {
+	t.Helper()
+	lines := 2
+	for _, b := range src {
+		if b == '\n' || b == '\r' {
+			lines++
+		}
+	}
+	for _, res := range file.Resources {
+		for _, p := range append(res.Problems, res.Around...) {
+			if p.Span.Start.Line > lines || p.Span.End.Line > lines {
+				t.Errorf("%s at %v is outside the file of %d lines", p.Rule, p.Span, lines)
+			}
+		}
+		if res.Assignment == nil || res.Original == nil {
+			t.Error("no message")
+		}
+		_ = res.Span(diag.Path{}.Field("endpoints").Index(0).Field("lb_endpoints"))
+	}
+}
+
 // FuzzLoad reads arbitrary bytes in every format: nothing panics, spans stay inside the file, and what strict proto JSON
 // reads is read to the same message.
 func FuzzLoad(f *testing.F) {
@@ -164,29 +187,28 @@ func FuzzLoad(f *testing.F) {
 		"data:\n  eds.yaml: |\n    cluster_name: c\n    endpoints: []\n", "cluster_name: {{ x }}", `{"cluster_name": "c", "endpoints": [{"priority": "1"}]}`,
 		"\x0a\x01c", "resources { [type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment] { cluster_name: \"c\" } }",
 		"configs:\n- dynamic_endpoint_configs: [{endpoint_config: {cluster_name: c}}]", "cluster_name: &a c\nendpoints: [*a]",
+		"static_resources { clusters { name: \"a\" load_assignment { cluster_name: \"a\" endpoints { lb_endpoints {} } } } } node { id: \"a\" }",
+		"\x12\x0a\x12\x08\x95\xd1\x8f\xcc00000", "\x0a\x03\x0a\x01n\x12\x12\x0a\x01l\x12\x0d\x0a\x01a\x22\x02\x08\x01\x8a\x02\x03\x0a\x01a\x22\x03\x0a\x01a",
 	} {
 		for _, name := range []string{"a.yaml", "a.json", "a.pb", "a.pb_text", "a"} {
 			f.Add(name, []byte(s))
 		}
 	}
 	f.Fuzz(func(t *testing.T, name string, src []byte) {
-		file := NewLoader(Options{}).Load(name, src, true)
-		lines := 2
-		for _, b := range src {
-			if b == '\n' || b == '\r' {
-				lines++
-			}
+		checkLoaded(t, src, NewLoader(Options{}).Load(name, src, true))
+		for _, format := range []Format{Binary, TextProto} {
+			checkLoaded(t, src, NewLoader(Options{Format: format, Shape: ShapeBootstrap}).Load(name, src, true))
 		}
-		for _, res := range file.Resources {
-			for _, p := range append(res.Problems, res.Around...) {
-				if p.Span.Start.Line > lines || p.Span.End.Line > lines {
-					t.Errorf("%s at %v is outside the file of %d lines", p.Rule, p.Span, lines)
+		if sound, _ := salvage(src, outlineType(bootstrapOutline()), 0); len(sound) > 0 {
+			if again, whole := salvage(sound, outlineType(bootstrapOutline()), 0); !whole || !bytes.Equal(again, sound) {
+				t.Errorf("what is left of %q is damaged: %q, then %q", src, sound, again)
+			}
+			static, _ := unlinkedMessage{wire: sound}.message(wireField("static_resources"))
+			for _, c := range static.list(unlinkedField{number: 2}) {
+				if err := proto.Unmarshal(c.wire, newCluster()); err != nil {
+					t.Errorf("what is left of a cluster, %q: %v", c.wire, err)
 				}
 			}
-			if res.Assignment == nil || res.Original == nil {
-				t.Error("no message")
-			}
-			_ = res.Span(diag.Path{}.Field("endpoints").Index(0).Field("lb_endpoints"))
 		}
 		strict := &endpointv3.ClusterLoadAssignment{}
 		if protojson.Unmarshal(src, strict) != nil {

@@ -8,10 +8,59 @@ import (
 )
 
 // Span of the value at a canonical path; that of the nearest ancestor that is written when the value itself is not, and
-// the zero Span for binary and text proto. Paths that start with the field "cluster" or "bootstrap" lead into the
+// the zero Span for binary. Paths that start with the field "cluster" or "bootstrap" lead into the
 // Cluster or the Bootstrap around the assignment.
 func (r *Resource) Span(p diag.Path) diag.Span {
+	if text, p := r.textOf(p); text != nil {
+		return text.below(p, (*textNode).all).span()
+	}
 	return r.Lookup(p).Span()
+}
+
+// Start is where the assignment, or the cluster that stands for it, begins; the zero Position for binary.
+func (r *Resource) Start() diag.Position {
+	if r.text != nil {
+		return r.text.span().Start
+	}
+	return r.Node.Span().Start
+}
+
+// textOf is rootOf in text proto.
+func (r *Resource) textOf(p diag.Path) (*textNode, diag.Path) {
+	root := r.text
+	if len(p) > 0 {
+		switch p[0].Name {
+		case "cluster":
+			if p = p[1:]; r.Cluster != nil {
+				root = r.Cluster.text
+			}
+		case "bootstrap":
+			if p = p[1:]; r.Bootstrap != nil {
+				root = r.Bootstrap.text
+			}
+		}
+	}
+	return root, p
+}
+
+// written is the value at a path of the cluster in text proto, nil where it is not there.
+func (c *Cluster) written(path ...string) *textNode {
+	n := c.text
+	for _, name := range path {
+		if n == nil {
+			return nil
+		}
+		n = n.content().field(name)
+	}
+	return n
+}
+
+// span is where the value at a path of the cluster stands.
+func (c *Cluster) span(p diag.Path) diag.Span {
+	if c.text != nil {
+		return c.text.below(p, (*textNode).all).span()
+	}
+	return spanBelow(c.Node, p)
 }
 
 // Lookup is the node of the value at a canonical path, or of its nearest ancestor that is written.
@@ -26,15 +75,35 @@ type Finder struct {
 	resource *Resource
 	lists    map[document.Node][]document.Node
 	maps     map[document.Node]map[string]document.Node
+	texts    map[textField][]*textNode
+}
+
+// textField is a field of a message in text proto.
+type textField struct {
+	message *textNode
+	name    string
+}
+
+func (f *Finder) textChildren(n *textNode, name string) []*textNode {
+	key := textField{n, name}
+	all, ok := f.texts[key]
+	if !ok {
+		all = n.all(name)
+		f.texts[key] = all
+	}
+	return all
 }
 
 // NewFinder makes a Finder for a resource.
 func NewFinder(r *Resource) *Finder {
-	return &Finder{r, map[document.Node][]document.Node{}, map[document.Node]map[string]document.Node{}}
+	return &Finder{r, map[document.Node][]document.Node{}, map[document.Node]map[string]document.Node{}, map[textField][]*textNode{}}
 }
 
 // Span is Resource.Span.
 func (f *Finder) Span(p diag.Path) diag.Span {
+	if text, p := f.resource.textOf(p); text != nil {
+		return text.below(p, f.textChildren).span()
+	}
 	n, p := f.resource.rootOf(p)
 	for _, s := range p {
 		next := f.step(n, s)

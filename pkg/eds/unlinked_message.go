@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,10 +11,11 @@ import (
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
-// unlinkedMessage is a message whose package is not linked: as it is written in a document, or as bytes.
+// unlinkedMessage is a message whose package is not linked: as it is written in a document or in text proto, or as bytes.
 type unlinkedMessage struct {
-	node document.Node // invalid: bytes
-	wire []byte
+	node    document.Node
+	written *textNode
+	wire    []byte // where it is neither
 }
 
 // unlinkedField is a field of such a message.
@@ -61,6 +63,10 @@ func (m unlinkedMessage) message(f unlinkedField) (unlinkedMessage, bool) {
 		n := child(m.node, f.name)
 		return unlinkedMessage{node: n}, n.IsValid()
 	}
+	if m.written != nil {
+		inner := m.written.content().field(f.name)
+		return unlinkedMessage{written: inner}, inner != nil
+	}
 	var merged []byte
 	all := m.all(f)
 	for _, v := range all {
@@ -78,6 +84,12 @@ func (m unlinkedMessage) list(f unlinkedField) []unlinkedMessage {
 		}
 		return out
 	}
+	if m.written != nil {
+		for _, inner := range m.written.content().all(f.name) {
+			out = append(out, unlinkedMessage{written: inner})
+		}
+		return out
+	}
 	for _, v := range m.all(f) {
 		out = append(out, unlinkedMessage{wire: v})
 	}
@@ -87,6 +99,13 @@ func (m unlinkedMessage) list(f unlinkedField) []unlinkedMessage {
 func (m unlinkedMessage) text(f unlinkedField) string {
 	if m.node.IsValid() {
 		return textOf(m.node, f.name)
+	}
+	if inner, ok := m.message(f); m.written != nil {
+		text := ""
+		if ok && !inner.written.isMessage {
+			text, _ = textString(inner.written)
+		}
+		return text
 	}
 	all := m.all(f)
 	if len(all) == 0 {
@@ -109,6 +128,10 @@ func (m unlinkedMessage) boolean(f unlinkedField) bool {
 		return n.IsValid() && look(n).text == "true"
 	}
 	value := false
+	if w.written != nil {
+		inner := w.written.field("value")
+		return inner != nil && slices.Contains([]string{"true", "True", "t", "1"}, string(inner.source()))
+	}
 	eachField(w.wire, func(number protowire.Number, kind protowire.Type, b []byte) bool {
 		if number == 1 && kind == protowire.VarintType {
 			v, _ := protowire.ConsumeVarint(b)
@@ -122,7 +145,7 @@ func (m unlinkedMessage) boolean(f unlinkedField) bool {
 // oneof is the field of a oneof that is set: on the wire the last of them, whose earlier values count only when no other
 // field of the oneof came between.
 func (m unlinkedMessage) oneof(fields ...unlinkedField) (f unlinkedField, value unlinkedMessage, ok bool) {
-	if m.node.IsValid() {
+	if m.node.IsValid() || m.written != nil {
 		for _, f := range fields {
 			if v, ok := m.message(f); ok {
 				return f, v, true
@@ -156,13 +179,22 @@ func (m unlinkedMessage) any(f unlinkedField) (url string, value unlinkedMessage
 		url, _, _ = typeURL(a.node)
 		return url, a
 	}
+	if a.written != nil {
+		if inner := a.written.content(); inner.bracketed {
+			url = inner.name
+		}
+		return url, a
+	}
 	return a.text(unlinkedField{number: 1}), unlinkedMessage{wire: []byte(a.text(unlinkedField{number: 2}))}
 }
 
-// messageOf is the message in an Any that stands at a node, where there is one.
-func messageOf(a *anypb.Any, n document.Node) unlinkedMessage {
-	if n.IsValid() {
+// messageOf is the message in an Any that stands at a node or in a text, where there is one.
+func messageOf(a *anypb.Any, n document.Node, text *textNode) unlinkedMessage {
+	switch {
+	case n.IsValid():
 		return unlinkedMessage{node: n}
+	case text != nil && text.content() != text: // it is expanded
+		return unlinkedMessage{written: text}
 	}
 	return unlinkedMessage{wire: a.GetValue()}
 }

@@ -51,7 +51,7 @@ func (r *reader) firstShape(docs []*document.Document, broken bool) Shape {
 			return shape
 		}
 	}
-	if broken && (r.rootMessage() == bootstrapMessage || onlyKeys(root, bootstrapOutline().fields...)) {
+	if broken && (r.rootMessage() == bootstrapMessage || onlyKeys(root, BootstrapFields()...)) {
 		return ShapeBootstrap
 	}
 	return noShape
@@ -261,7 +261,7 @@ func (r *reader) embedded(key string, n document.Node) {
 		inner.syntax(err, Format(format.String()))
 	}
 	inner.documents(docs, err != nil)
-	inner.extension(format)
+	inner.extension(Format(format.String()))
 	for _, res := range inner.file.Resources {
 		if r.depth == 0 {
 			res.Embedded = true

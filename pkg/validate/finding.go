@@ -28,7 +28,7 @@ func finding(c *lint.Context, r *ruled, o Options, grpcApplies bool, finder *eds
 		Path: r.Path, Message: r.Message, Hint: r.Hint, Clients: r.outcomes,
 	}
 	f.File = fileOf(c, f.Path)
-	if !f.Span.IsKnown() && f.Path != nil && c.Resource.Node.IsValid() {
+	if !f.Span.IsKnown() && f.Path != nil {
 		f.Span = finder.Span(f.Path)
 	}
 	f.Fingerprint = fingerprint(&f)

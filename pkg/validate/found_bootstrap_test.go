@@ -29,6 +29,13 @@ func TestFoundBootstrap(t *testing.T) {
 		{text: base + "  listeners: []\n  secrets: []\nadmin: {}\ndynamic_resources: {}\ncluster_manager: {outlier_detection: {}}\n"},
 		{text: base + "admin: ~\nlayered_runtime: {layers: [{name: a, static_layer: {a: 1}}, {name: b, admin_layer: {}}]}\n"},
 		{text: base + "  !ignore listenerz: []\n"},
+		{text: base + "header_prefix: ~\nbootstrap_extensions: [{name: a, typed_config: {}}]\n"},
+		{text: base + "header_prefix: 5\n", rule: "yaml-scalar-type", says: " @ header_prefix: string, near <pos>: unexpected character: '5'; expected '\"')"},
+		{text: base + "admin: {profile_path: no}\n", rule: "yaml-scalar-type", says: " @ admin.profile_path: string, near <pos>: unexpected character: 'f'; expected '\"')"},
+		{
+			text: base + "bootstrap_extensions: [{name: x, foo: 1}]\n", rule: "unknown-field",
+			says: " @ bootstrap_extensions[0]: message envoy.config.core.v3.TypedExtensionConfig, near <pos>: no such field: 'foo') has unknown fields",
+		},
 		{text: "foo: 1\n" + base, rule: "unknown-field", says: ", near <pos>: no such field: 'foo') has unknown fields"},
 		{text: base + "<<: {a: 1}\n", rule: "merge-key", says: ", near <pos>: no such field: '<<') has unknown fields"},
 		{text: base + "  listenerz: []\n", rule: "unknown-field", says: field("static_resources", "Bootstrap.StaticResources", "listenerz")},

@@ -27,6 +27,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		f.Add(data, uint8(i), uint8(i/3))
 	}
+	f.Add([]byte(textBootstrap), uint8(3), uint8(0))
 	names := []string{"a.yaml", "a.json", "a.pb", "a.pb_text", "a.conf", "a"}
 	sources := []eds.Source{"", eds.FromBootstrap, eds.FromCDS, eds.FromFile, eds.FromSotW, eds.FromDelta, eds.FromREST}
 	f.Fuzz(func(t *testing.T, data []byte, name, source uint8) {

@@ -36,9 +36,7 @@ func judge(r *eds.Resource, o Options) (Resource, []found) {
 		File: r.File, Name: r.Name, Absent: r.Absent, APIVersion: r.APIVersion, Source: c.Source, Cluster: describe(c.Cluster),
 		Verdicts: [len(diag.Clients)]diag.Verdict{diag.Envoy: verdict(c, diag.Envoy, all), diag.GRPC: grpcVerdict(c, all)},
 	}
-	if r.Node.IsValid() {
-		judged.Start = r.Node.Span().Start
-	}
+	judged.Start = r.Start()
 	grpcApplies := appliesToGRPC(c)
 	findings := make([]found, 0, len(all))
 	finder := eds.NewFinder(r)
