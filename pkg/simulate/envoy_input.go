@@ -2,12 +2,11 @@ package simulate
 
 import (
 	"cmp"
-	"math"
-	"strconv"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
@@ -24,7 +23,7 @@ type envoyContext struct {
 	strictDNS  bool // the cluster is STRICT_DNS, where the hostname of an endpoint is its name in the address unless it has one
 
 	cluster *clusterv3.Cluster // nil is one without configuration
-	runtime map[string]string
+	runtime map[string]*structpb.Value
 
 	nodeLocality *corev3.Locality
 	local        *endpointv3.ClusterLoadAssignment // of the local cluster; nil turns zone-aware routing off
@@ -157,8 +156,11 @@ func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 }
 
 // envoyRuntime reads the keys that load balancing asks for.
-func envoyRuntime(runtime map[string]string) envoy.Runtime {
-	off := func(guard string) bool { return runtime["envoy.reloadable_features."+guard] == "false" }
+func envoyRuntime(runtime map[string]*structpb.Value) envoy.Runtime {
+	off := func(guard string) bool {
+		on, set := eds.RuntimeFlag(runtime["envoy.reloadable_features."+guard])
+		return set && !on
+	}
 	return envoy.Runtime{
 		HealthyPanicThreshold: runtimeInteger(runtime, "upstream.healthy_panic_threshold"),
 		ZoneRoutingEnabled:    runtimeInteger(runtime, "upstream.zone_routing.enabled"),
@@ -168,12 +170,10 @@ func envoyRuntime(runtime map[string]string) envoy.Runtime {
 	}
 }
 
-// runtimeInteger is a key's value as Envoy reads it: a number, cut off to an integer; nil when it is absent, negative or
-// no number (runtime_impl.cc, SnapshotImpl::parseEntryDoubleValue).
-func runtimeInteger(runtime map[string]string, key string) *uint64 {
-	f, err := strconv.ParseFloat(runtime[key], 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f >= math.MaxUint64 {
-		return nil
+// runtimeInteger is nil for what Envoy does not read as an integer.
+func runtimeInteger(runtime map[string]*structpb.Value, key string) *uint64 {
+	if n, ok := eds.RuntimeInteger(runtime[key]); ok {
+		return &n
 	}
-	return new(uint64(f))
+	return nil
 }
