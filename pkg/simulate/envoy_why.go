@@ -6,35 +6,6 @@ import (
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
 
-// envoyZoneAware puts the state of zone-aware routing into words: what was counted, and what would be needed.
-func envoyZoneAware(in *envoy.Input, e *envoy.Result) ZoneAware {
-	z := ZoneAware{Mode: string(e.ZoneAware.Mode), Reason: e.ZoneAware.Reason}
-	switch e.ZoneAware.Mode {
-	case "":
-		z.Mode, z.Reason = "off", "the policy does not route by zone"
-	case envoy.ZoneNone:
-		if z.Reason == "cluster too small" && len(e.Priorities) > 0 {
-			z.Reason += fmt.Sprintf(": %d healthy endpoints in priority 0, min_cluster_size is %d", e.Priorities[0].Healthy, minClusterSize(in))
-		}
-	case envoy.ZoneDirect:
-		z.Reason = "the own locality has its part of the endpoints or more: all requests stay"
-	case envoy.ZoneResidual:
-		z.Reason = fmt.Sprintf("%s of the requests stay in the own locality, the rest goes where capacity is left", decimal(float64(e.ZoneAware.LocalPercent)/10000))
-	}
-	return z
-}
-
-func minClusterSize(in *envoy.Input) uint64 {
-	switch {
-	case in.Runtime.MinClusterSize != nil:
-		return *in.Runtime.MinClusterSize
-	case in.Policy.ZoneAware.MinClusterSize != nil:
-		return *in.Policy.ZoneAware.MinClusterSize
-	default:
-		return envoy.DefaultMinClusterSize
-	}
-}
-
 // envoyExplainer says in one line where an endpoint's share comes from. There may be very many endpoints: the words are
 // made once for neighbours that have the same, and lists are found once for each group of endpoints.
 type envoyExplainer struct {
@@ -42,8 +13,9 @@ type envoyExplainer struct {
 	e  *envoy.Result
 	// lists have the endpoints with a share, by priority and class and, where localities are chosen first, by locality.
 	lists map[listOf]*list
-	// named are the priorities in which a locality is chosen before the endpoint.
+	// named are the priorities in which a locality is chosen before the endpoint; zoned: in priority 0 by zone.
 	named []bool
+	zoned bool
 
 	group  int // that the rest is about
 	byName bool
@@ -73,6 +45,7 @@ type list struct {
 
 func newEnvoyExplainer(in *envoy.Input, e *envoy.Result) *envoyExplainer {
 	x := &envoyExplainer{in: in, e: e, lists: map[listOf]*list{}, named: make([]bool, len(e.Priorities)), group: -1}
+	x.zoned = routedByZone(in, e) > 0
 	for priority := range e.Priorities {
 		x.named[priority] = x.byLocality(priority)
 	}
@@ -132,7 +105,7 @@ func (x *envoyExplainer) byLocality(priority int) bool {
 			return true
 		}
 	}
-	return priority == 0 && (x.e.ZoneAware.Mode == envoy.ZoneDirect || x.e.ZoneAware.Mode == envoy.ZoneResidual)
+	return priority == 0 && x.zoned
 }
 
 func (x *envoyExplainer) text(s *envoy.EndpointShare) string {
@@ -193,6 +166,10 @@ func (x *envoyExplainer) served(s *envoy.EndpointShare, p *envoy.Priority, load 
 	}
 	if x.byName {
 		text += ", locality " + LocalityID(s.Locality).String()
+		if percent := x.e.ZoneAware.EnabledPercent; s.Priority == 0 && x.zoned && percent < 100 {
+			// Two lists at once: what the endpoint has of each would need both.
+			return text + fmt.Sprintf(" for the %d %% that are routed by zone, all localities for the rest", percent)
+		}
 	}
 	switch x.in.Policy.EndpointPolicy() {
 	case envoy.RingHash, envoy.Maglev:

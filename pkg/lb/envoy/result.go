@@ -105,6 +105,12 @@ const (
 type ZoneAwareResult struct {
 	Mode   ZoneAwareMode
 	Reason string
+	// Forced: everything stays only because force_local_zone wants it (direct).
+	Forced bool
+	// Healthy hosts and Localities of priority 0 that are balanced over: a subset's, if there is one.
+	Healthy, Localities int
+	// LocalLocalities of the local cluster have hosts.
+	LocalLocalities int
 	// LocalPercent is the part that stays, in 1/10000 (residual).
 	LocalPercent uint64
 	// ResidualCapacity is cumulative, by locality of priority 0.
