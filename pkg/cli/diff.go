@@ -132,10 +132,15 @@ func (o *diffOptions) named(cmd *cobra.Command, sides [2][]simulated, args []str
 func diffPair(env *Env, o *diffOptions, pair diff.Pair, known map[*eds.Resource]*simulated) (render.DiffAssignment, error) {
 	lendCluster(pair, &o.profile)
 	a := render.DiffAssignment{Result: diff.Compare(pair)}
+	before, after := known[pair.Old].judged(env), known[pair.New].judged(env)
+	if slices.Contains(o.profile.clients(), diag.Envoy) {
+		if err := a.Surroundings(pair, after); err != nil {
+			return a, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
 	if a.Same() {
 		return a, nil
 	}
-	before, after := known[pair.Old].judged(env), known[pair.New].judged(env)
 	kept := false // by Envoy, whose rules about updates then say nothing
 	for _, client := range o.profile.clients() {
 		if err := a.Impact(pair, client, before, after); err != nil {

@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -178,11 +180,23 @@ func metadataText(m *corev3.Metadata) string {
 	if m == nil {
 		return ""
 	}
+	return jsonText(m)
+}
+
+// jsonText is a message on one line; compact, since protojson's spaces vary from build to build.
+func jsonText(m proto.Message) string {
+	if !m.ProtoReflect().IsValid() {
+		return ""
+	}
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
 		return "(cannot be shown: " + err.Error() + ")"
 	}
-	return string(text)
+	var out bytes.Buffer
+	if err := json.Compact(&out, text); err != nil {
+		return string(text)
+	}
+	return out.String()
 }
 
 func sameAdditional(a, b []*endpointv3.Endpoint_AdditionalAddress) bool {

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,30 +52,59 @@ func durationText(p *endpointv3.ClusterLoadAssignment_Policy) string {
 	return p.GetEndpointStaleAfter().AsDuration().String()
 }
 
-// cluster names the fields of the Cluster that differ, where both sides have one at hand. The load_assignment is compared
-// on its own.
+// cluster names the fields of the Cluster that differ, where both sides have one at hand, with the values of those that
+// decide about load balancing. The load_assignment is compared on its own.
 func (c *comparison) cluster(p Pair) {
 	was, now := messageOf(p.Old), messageOf(p.New)
 	if was == nil || now == nil || was == now {
 		return
 	}
 	a, b := was.ProtoReflect(), now.ProtoReflect()
-	var fields []string
+	fields := map[string]protoreflect.FieldDescriptor{}
 	seen := func(m protoreflect.Message, other protoreflect.Message) {
 		m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			name := string(f.Name())
-			if name != "load_assignment" && (!other.Has(f) || !v.Equal(other.Get(f))) && !slices.Contains(fields, name) {
-				fields = append(fields, name)
+			if name := string(f.Name()); name != "load_assignment" && (!other.Has(f) || !v.Equal(other.Get(f))) {
+				fields[name] = f
 			}
 			return true
 		})
 	}
 	seen(a, b)
 	seen(b, a)
-	slices.Sort(fields)
-	for _, f := range fields {
-		c.add(Change{Kind: Cluster, Field: f})
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		change := Change{Kind: Cluster, Field: name}
+		if balances(name) {
+			change.Old, change.New = valueText(a, fields[name]), valueText(b, fields[name])
+		}
+		c.add(change)
 	}
+}
+
+// balances tells whether a field of the Cluster is about load balancing. The values of others may be long, and secret.
+func balances(field string) bool {
+	switch field {
+	case "type", "lb_policy", "load_balancing_policy", "common_lb_config", "lb_subset_config", "round_robin_lb_config", "least_request_lb_config",
+		"ring_hash_lb_config", "maglev_lb_config", "ignore_health_on_host_removal":
+		return true
+	}
+	return false
+}
+
+// valueText is the value of a field on one line; empty when it is unset.
+func valueText(m protoreflect.Message, f protoreflect.FieldDescriptor) string {
+	switch {
+	case f.HasPresence() && !m.Has(f):
+		return ""
+	case f.Message() != nil:
+		return jsonText(m.Get(f).Message().Interface())
+	case f.Enum() != nil:
+		number := m.Get(f).Enum()
+		if value := f.Enum().Values().ByNumber(number); value != nil {
+			return string(value.Name())
+		}
+		return strconv.Itoa(int(number))
+	}
+	return m.Get(f).String()
 }
 
 func messageOf(r *eds.Resource) *clusterv3.Cluster {

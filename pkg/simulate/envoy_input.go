@@ -155,6 +155,15 @@ func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 	return p
 }
 
+// RuntimeKeys are the keys of Envoy's runtime that decide where requests go.
+func RuntimeKeys() []string {
+	return []string{
+		"upstream.healthy_panic_threshold", "upstream.zone_routing.enabled", "upstream.zone_routing.min_cluster_size",
+		"upstream.zone_routing.force_local_zone.min_size", "load_balancing_policy.drop_overload_limit",
+		"envoy.reloadable_features.enable_batch_aware_update", "envoy.reloadable_features.coalesce_lb_rebuilds_on_batch_update",
+	}
+}
+
 // envoyRuntime reads the keys that load balancing asks for.
 func envoyRuntime(runtime map[string]*structpb.Value) envoy.Runtime {
 	off := func(guard string) bool {
