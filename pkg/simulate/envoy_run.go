@@ -38,6 +38,7 @@ func (s *run) envoy() error {
 	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil && in.Policy.Inside == nil {
 		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
 	}
+	s.surroundingNotes(&in)
 	in.Tables = s.o.tables
 	model, err := envoy.Build(in)
 	if err != nil {
@@ -69,6 +70,19 @@ func (s *run) envoy() error {
 	}
 	names.restore(s.result)
 	return nil
+}
+
+// surroundingNotes says where what is around the cluster does not do what it looks like.
+func (s *run) surroundingNotes(in *envoy.Input) {
+	note := func(format string, args ...any) { s.result.Notes = append(s.result.Notes, fmt.Sprintf(format, args...)) }
+	if s.o.NodeLocality != nil && in.Local == nil && !hashes(in) && in.Policy.Name != envoy.LoadAwareLocality {
+		note("there is no local cluster (--local-cluster FILE), so that the node's locality does not count")
+	}
+	if b := s.resource.Bootstrap; b != nil && len(in.Drops) > 0 {
+		if over := b.AggregateOf(s.cluster().GetName()); over != nil {
+			note("requests that come through the aggregate cluster %s are not dropped", over.Message.GetName())
+		}
+	}
 }
 
 // refuse is for what the model refuses without a verdict that says so, or in spite of one that was forced.
