@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -79,9 +80,13 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		wg.Go(func() { sides[i], errs[i] = loadSide(cmd, env, o, arg) })
 	}
 	wg.Wait()
+	if errs[0] != nil && errs[1] != nil && errs[0].Error() == errs[1].Error() {
+		errs[1] = nil // of a flag, which both sides read
+	}
 	if err = errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	sides[1], sides[0] = asked(args[0], sides[1]), asked(args[1], sides[0])
 	if sides, err = o.named(cmd, sides, args); err != nil {
 		return err
 	}
@@ -112,6 +117,28 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		return errFindings()
 	}
 	return nil
+}
+
+// asked keeps those of the other side's assignments that a live side is asked for by name, if there are any.
+func asked(side string, other []simulated) []simulated {
+	rest, live := strings.CutPrefix(side, schemeXDS)
+	if !live {
+		rest, live = strings.CutPrefix(side, schemeAdmin)
+	}
+	_, names := splitSide(rest)
+	if !live || len(names) == 0 {
+		return other
+	}
+	var out []simulated
+	for _, r := range other {
+		if slices.ContainsFunc(names, r.called) {
+			out = append(out, r)
+		}
+	}
+	if len(out) == 0 {
+		return other
+	}
+	return out
 }
 
 // named keeps the assignments that --name asks for. One side may lack them: that is a difference.
