@@ -74,7 +74,9 @@ func (s *run) envoy() error {
 
 // surroundingNotes says where what is around the cluster does not do what it looks like.
 func (s *run) surroundingNotes(in *envoy.Input) {
-	note := func(format string, args ...any) { s.result.Notes = append(s.result.Notes, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) {
+		s.result.Notes = append(s.result.Notes, fmt.Sprintf(format, args...))
+	}
 	if s.o.NodeLocality != nil && in.Local == nil && !hashes(in) && in.Policy.Name != envoy.LoadAwareLocality {
 		note("there is no local cluster (--local-cluster FILE), so that the node's locality does not count")
 	}

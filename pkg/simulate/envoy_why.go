@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
@@ -25,6 +26,7 @@ type envoyExplainer struct {
 
 // whyKey is what tells the words for endpoints of one group apart.
 type whyKey struct {
+	later     bool
 	class     envoy.Class
 	excluded  bool
 	duplicate bool
@@ -110,7 +112,7 @@ func (x *envoyExplainer) byLocality(priority int) bool {
 
 func (x *envoyExplainer) text(s *envoy.EndpointShare) string {
 	x.enter(s)
-	key := whyKey{s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
+	key := whyKey{s.Later > s.Share/2, s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
 	text, ok := x.texts[key]
 	if !ok {
 		text = x.why(s)
@@ -132,8 +134,14 @@ func (x *envoyExplainer) why(s *envoy.EndpointShare) string {
 		load = p.HealthyLoad + p.DegradedLoad
 	}
 	switch {
+	case s.Share > 0 && x.e.Subset.Single:
+		return "the one endpoint of its subset (single_host_per_subset)"
+	case s.Later > s.Share/2:
+		return "gets what the subset has no endpoint for: " + strings.Join(x.e.Subset.Later, ", ")
 	case s.Share > 0:
 		return x.served(s, p, load)
+	case x.e.Subset.Single:
+		return "not the one endpoint of its subset (single_host_per_subset)"
 	case x.e.Subset.Used && load > 0 && s.Class != envoy.ClassUnhealthy:
 		return "not in the subset that the request is balanced over"
 	case s.Excluded:
@@ -142,15 +150,38 @@ func (x *envoyExplainer) why(s *envoy.EndpointShare) string {
 		return "unhealthy, and its priority is not in panic"
 	case load == 0:
 		return fmt.Sprintf("priority %d has no load for %s endpoints", s.Priority, s.Class)
-	case p.Panic:
-		return "panic, and fail_traffic_on_panic is set"
-	case s.Class == envoy.ClassDegraded && hashes(x.in):
+	case s.Class == envoy.ClassDegraded && !p.Panic && hashes(x.in):
 		return "hash policies do not use degraded endpoints"
+	case hashes(x.in):
+		return x.unhashed(s, p)
+	case p.Panic && x.in.Policy.ZoneAware.FailTrafficOnPanic:
+		return "panic, and fail_traffic_on_panic is set"
+	case len(x.e.Subset.Later) > 0:
+		return "not among what is tried for the request"
 	case x.byName:
 		return "its locality gets nothing"
 	default:
 		return "never chosen"
 	}
+}
+
+// unhashed says why an endpoint that could be used is not on the ring or in the table.
+func (x *envoyExplainer) unhashed(s *envoy.EndpointShare, p *envoy.Priority) string {
+	what := "entry on the ring"
+	if x.in.Policy.Name == envoy.Maglev {
+		what = "entry in the table"
+	}
+	if x.in.Policy.LocalityWeighted {
+		for i := range p.Localities {
+			if l := &p.Localities[i]; l.Locality == s.Locality && l.Weight == 0 {
+				return "no " + what + ": its locality has no weight"
+			}
+		}
+	}
+	if p.Share == 0 {
+		return "no endpoint has an " + what
+	}
+	return "no " + what + ", which has too few for all endpoints"
 }
 
 func hashes(in *envoy.Input) bool {

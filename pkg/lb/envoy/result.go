@@ -77,6 +77,8 @@ type EndpointShare struct {
 	Duplicate bool
 	Weight    uint32
 	Share     float64
+	// Later is the part of Share from the attempts after the first, which get what found no endpoint before.
+	Later float64
 }
 
 // Class is the coarse health of an endpoint.
@@ -133,4 +135,8 @@ type SubsetResult struct {
 	Match  map[string]any
 	Hosts  int
 	Reason string
+	// Single: one host gets all, whatever its health (single_host_per_subset).
+	Single bool
+	// Later are the kinds of the attempts after the first.
+	Later []string
 }
