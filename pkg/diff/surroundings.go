@@ -14,17 +14,17 @@ import (
 // Surroundings adds what differs in the bootstraps around a pair (runtime keys, the node's locality, the local cluster) if
 // that alone moves traffic of Envoy: all clusters of a bootstrap have the same surroundings, and few care.
 func (r *Result) Surroundings(p Pair, after *simulate.Options) error {
-	if r.compared == nil || p.Old.Bootstrap == nil || p.New.Bootstrap == nil || p.Old.Bootstrap == p.New.Bootstrap {
+	if r.compared == nil || p.Old.Surroundings() == nil || p.New.Surroundings() == nil || p.Old.Surroundings() == p.New.Surroundings() {
 		return nil
 	}
-	changes := surroundings(p.Old.Bootstrap, p.New.Bootstrap)
+	changes := surroundings(p.Old.Surroundings(), p.New.Surroundings())
 	if len(changes) == 0 {
 		return nil
 	}
 	options := *after
 	options.Check = nil // whoever refuses the assignment does so in both
 	elsewhere := *p.New
-	elsewhere.Bootstrap = p.Old.Bootstrap
+	elsewhere.Bootstrap, elsewhere.Dumped = p.Old.Bootstrap, p.Old.Dumped
 	was, err := simulate.FromResource(&elsewhere, diag.Envoy, &options)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -80,11 +81,25 @@ func (s *run) surroundingNotes(in *envoy.Input) {
 	if s.o.NodeLocality != nil && in.Local == nil && !hashes(in) && in.Policy.Name != envoy.LoadAwareLocality {
 		note("there is no local cluster (--local-cluster FILE), so that the node's locality does not count")
 	}
-	if b := s.resource.Bootstrap; b != nil && len(in.Drops) > 0 {
+	if s.resource.CoarseHealth && hasUnhealthy(s.assignment()) {
+		note("a config dump has DRAINING endpoints as UNHEALTHY: what is in it may be either (edsctl fetch --admin URL tells)")
+	}
+	if b := s.resource.Surroundings(); b != nil && len(in.Drops) > 0 {
 		if over := b.AggregateOf(s.cluster().GetName()); over != nil {
 			note("requests that come through the aggregate cluster %s are not dropped", over.Message.GetName())
 		}
 	}
+}
+
+func hasUnhealthy(cla *endpointv3.ClusterLoadAssignment) bool {
+	for _, group := range cla.GetEndpoints() {
+		for _, e := range group.GetLbEndpoints() {
+			if e.GetHealthStatus() == corev3.HealthStatus_UNHEALTHY {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refuse is for what the model refuses without a verdict that says so, or in spite of one that was forced.
@@ -126,7 +141,7 @@ func (s *run) envoyContext() (envoyContext, error) {
 		nodeLocality: s.o.NodeLocality, local: s.o.LocalCluster, match: s.o.MetadataMatch,
 		panicThreshold: s.o.PanicThreshold, localityWeighted: s.o.LocalityWeighted,
 	}
-	b := s.resource.Bootstrap
+	b := s.resource.Surroundings()
 	if b == nil {
 		return c, nil
 	}
@@ -146,7 +161,7 @@ func (s *run) envoyContext() (envoyContext, error) {
 // localCluster finds the assignment of the bootstrap's local cluster. One that takes its endpoints from elsewhere is
 // taken for empty.
 func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, copies bool, err error) {
-	b := s.resource.Bootstrap
+	b := s.resource.Surroundings()
 	kind := kindEDS
 	for _, c := range b.Named(b.LocalClusterName) { // the last one counts
 		_, kind = describeCluster(c.Message, s.resource.Source)
