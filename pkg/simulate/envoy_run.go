@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -83,6 +84,9 @@ func (s *run) surroundingNotes(in *envoy.Input) {
 	}
 	if s.resource.CoarseHealth && hasUnhealthy(s.assignment()) {
 		note("a config dump has DRAINING endpoints as UNHEALTHY: what is in it may be either (edsctl fetch --admin URL tells)")
+	}
+	if after := s.assignment().GetPolicy().GetEndpointStaleAfter().AsDuration(); s.kind == kindEDS && after >= time.Millisecond {
+		note("without a newer assignment Envoy has no endpoints any more after %s (endpoint_stale_after)", after)
 	}
 	if b := s.resource.Surroundings(); b != nil && len(in.Drops) > 0 {
 		if over := b.AggregateOf(s.cluster().GetName()); over != nil {
