@@ -9,6 +9,7 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -22,8 +23,19 @@ func (c *comparison) policy(was, now *endpointv3.ClusterLoadAssignment_Policy) {
 			c.add(Change{Kind: Policy, Field: field, Old: old, New: new, OldPath: "policy." + field, NewPath: "policy." + field})
 		}
 	}
-	report("drop_overloads", dropsText(was), dropsText(now))
-	report("overprovisioning_factor", numberText(was.GetOverprovisioningFactor()), numberText(now.GetOverprovisioningFactor()))
+	if !c.dumped || shownDrops(was) != shownDrops(now) {
+		report("drop_overloads", dropsText(was), dropsText(now))
+	}
+	factor := func(p *endpointv3.ClusterLoadAssignment_Policy) string {
+		if text := numberText(p.GetOverprovisioningFactor()); text != "" || !c.dumped {
+			return text
+		}
+		return "140"
+	}
+	report("overprovisioning_factor", factor(was), factor(now))
+	if c.dumped {
+		return // the rest is not in a dump
+	}
 	report("endpoint_stale_after", durationText(was), durationText(now))
 	report("weighted_priority_health", strconv.FormatBool(was.GetWeightedPriorityHealth()), strconv.FormatBool(now.GetWeightedPriorityHealth()))
 }
@@ -36,6 +48,28 @@ func dropsText(p *endpointv3.ClusterLoadAssignment_Policy) string {
 		parts = append(parts, fmt.Sprintf("%s %d/%s", d.GetCategory(), percent.GetNumerator(), percent.GetDenominator()))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// shownDrops are the categories as a running Envoy shows them: in millionths, and none that drops nothing.
+func shownDrops(p *endpointv3.ClusterLoadAssignment_Policy) string {
+	var parts []string
+	for _, d := range p.GetDropOverloads() {
+		percent := d.GetDropPercentage()
+		if rate := uint64(percent.GetNumerator()) * 1_000_000 / denominator(percent.GetDenominator()); rate > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", d.GetCategory(), rate))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func denominator(d typev3.FractionalPercent_DenominatorType) uint64 {
+	switch d {
+	case typev3.FractionalPercent_TEN_THOUSAND:
+		return 10_000
+	case typev3.FractionalPercent_MILLION:
+		return 1_000_000
+	}
+	return 100
 }
 
 func numberText(v *wrapperspb.UInt32Value) string {
@@ -72,12 +106,30 @@ func (c *comparison) cluster(p Pair) {
 	seen(a, b)
 	seen(b, a)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if sameText(a, b, fields[name]) {
+			continue
+		}
 		change := Change{Kind: Cluster, Field: name}
 		if balances(name) {
 			change.Old, change.New = valueText(a, fields[name]), valueText(b, fields[name])
 		}
 		c.add(change)
 	}
+}
+
+// sameText tells whether a field says the same on both sides: the bytes inside an Any depend on the order in which its text was
+// written.
+func sameText(a, b protoreflect.Message, f protoreflect.FieldDescriptor) bool {
+	text := func(m protoreflect.Message) (string, error) {
+		only := m.New()
+		if m.Has(f) {
+			only.Set(f, m.Get(f))
+		}
+		return jsonOf(only.Interface())
+	}
+	x, errX := text(a)
+	y, errY := text(b)
+	return errX == nil && errY == nil && x == y
 }
 
 // balances tells whether a field of the Cluster is about load balancing. The values of others may be long, and secret.
