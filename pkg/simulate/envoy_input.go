@@ -20,6 +20,7 @@ type envoyContext struct {
 	// keepCopies: the cluster is STATIC or takes names from DNS, where copies of an address stay.
 	keepCopies bool
 	static     bool // the cluster is STATIC
+	logicalDNS bool // the cluster is LOGICAL_DNS, whose endpoint is of priority 0, whatever it says
 	strictDNS  bool // the cluster is STRICT_DNS, where the hostname of an endpoint is its name in the address unless it has one
 
 	cluster *clusterv3.Cluster // nil is one without configuration
@@ -72,6 +73,11 @@ func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Inp
 	in.Groups = envoyGroups(cla, in.Policy.Subset != nil || in.Policy.Inside != nil)
 	if c.strictDNS {
 		nameHosts(in.Groups, cla)
+	}
+	if c.logicalDNS { // logical_dns_cluster.cc, convertPriority
+		for i := range in.Groups {
+			in.Groups[i].Priority = 0
+		}
 	}
 	if c.local != nil {
 		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), KeepCopies: c.localCopies}

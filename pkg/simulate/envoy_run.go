@@ -140,7 +140,7 @@ const maxTieNotes = 8
 func (s *run) envoyContext() (envoyContext, error) {
 	c := envoyContext{
 		version: s.version(), asDocumented: s.o.AsDocumented || s.o.Force, cluster: s.cluster(),
-		static: s.kind == kindStatic, strictDNS: s.kind == kindStrictDNS, keepCopies: s.kind != kindEDS,
+		static: s.kind == kindStatic, logicalDNS: s.kind == kindLogicalDNS, strictDNS: s.kind == kindStrictDNS, keepCopies: s.kind != kindEDS,
 		runtime:      s.runtime(),
 		nodeLocality: s.o.NodeLocality, local: s.o.LocalCluster, match: s.o.MetadataMatch,
 		panicThreshold: s.o.PanicThreshold, localityWeighted: s.o.LocalityWeighted,
