@@ -49,7 +49,7 @@ func (v *validation) surround(resources []*eds.Resource, p *profile) {
 func putInto(r, around *eds.Resource, p *profile) {
 	cluster := *around.Cluster
 	cluster.FromFlag = true
-	r.Cluster, r.Bootstrap = &cluster, around.Bootstrap
+	r.Cluster, r.Bootstrap, r.Dumped = &cluster, around.Bootstrap, around.Dumped
 	if cluster.Message.GetLoadAssignment() != nil && p.source == "" {
 		r.Source = eds.FromCDS // it is judged in the place of the cluster's own
 	}

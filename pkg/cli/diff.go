@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -79,9 +80,13 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 		wg.Go(func() { sides[i], errs[i] = loadSide(cmd, env, o, arg) })
 	}
 	wg.Wait()
+	if errs[0] != nil && errs[1] != nil && errs[0].Error() == errs[1].Error() {
+		errs[1] = nil // of a flag, which both sides read
+	}
 	if err = errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	sides[1], sides[0] = asked(args[0], sides[1]), asked(args[1], sides[0])
 	if sides, err = o.named(cmd, sides, args); err != nil {
 		return err
 	}
@@ -114,6 +119,28 @@ func runDiff(cmd *cobra.Command, env *Env, o *diffOptions, args []string) error 
 	return nil
 }
 
+// asked keeps those of the other side's assignments that a live side is asked for by name, if there are any.
+func asked(side string, other []simulated) []simulated {
+	rest, live := strings.CutPrefix(side, schemeXDS)
+	if !live {
+		rest, live = strings.CutPrefix(side, schemeAdmin)
+	}
+	_, names := splitSide(rest)
+	if !live || len(names) == 0 {
+		return other
+	}
+	var out []simulated
+	for _, r := range other {
+		if slices.ContainsFunc(names, r.called) {
+			out = append(out, r)
+		}
+	}
+	if len(out) == 0 {
+		return other
+	}
+	return out
+}
+
 // named keeps the assignments that --name asks for. One side may lack them: that is a difference.
 func (o *diffOptions) named(cmd *cobra.Command, sides [2][]simulated, args []string) ([2][]simulated, error) {
 	if o.name == "" {
@@ -132,10 +159,15 @@ func (o *diffOptions) named(cmd *cobra.Command, sides [2][]simulated, args []str
 func diffPair(env *Env, o *diffOptions, pair diff.Pair, known map[*eds.Resource]*simulated) (render.DiffAssignment, error) {
 	lendCluster(pair, &o.profile)
 	a := render.DiffAssignment{Result: diff.Compare(pair)}
+	before, after := known[pair.Old].judged(env), known[pair.New].judged(env)
+	if slices.Contains(o.profile.clients(), diag.Envoy) {
+		if err := a.Surroundings(pair, after); err != nil {
+			return a, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
 	if a.Same() {
 		return a, nil
 	}
-	before, after := known[pair.Old].judged(env), known[pair.New].judged(env)
 	kept := false // by Envoy, whose rules about updates then say nothing
 	for _, client := range o.profile.clients() {
 		if err := a.Impact(pair, client, before, after); err != nil {

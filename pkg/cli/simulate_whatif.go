@@ -235,7 +235,7 @@ func (o *whatIfOptions) unknownHosts(in []simulated) error {
 	var hosts []string
 	for _, r := range in {
 		hosts = append(hosts, dnsHosts(r.Resource)...)
-		if b := r.Bootstrap; b != nil && b.Assignments[b.LocalClusterName] != nil {
+		if b := r.Surroundings(); b != nil && b.Assignments[b.LocalClusterName] != nil {
 			hosts = append(hosts, dnsHosts(b.Assignments[b.LocalClusterName])...)
 		}
 	}

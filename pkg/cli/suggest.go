@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 )
@@ -9,7 +10,11 @@ import (
 // didYouMean returns the hint that names the candidate nearest to a word, as prefix+candidate, and no hint when none
 // is near.
 func didYouMean(word string, candidates []string, prefix string) []string {
-	if best, ok := diag.Nearest(word, candidates); ok {
+	best, ok := diag.Nearest(word, candidates)
+	if !ok {
+		best, ok = diag.Nearest(strings.ToLower(word), candidates) // ROUND_ROBIN as the API writes it
+	}
+	if ok {
 		return []string{fmt.Sprintf("did you mean '%s%s'?", prefix, best)}
 	}
 	return nil

@@ -15,6 +15,9 @@ import (
 type comparison struct {
 	changes  []Change
 	was, now []located
+	// dumped: one side is what a running Envoy shows, who writes defaults down and leaves some fields out; coarse: its DRAINING
+	// endpoints are UNHEALTHY.
+	dumped, coarse bool
 }
 
 func (c *comparison) add(change Change) { c.changes = append(c.changes, change) }
@@ -23,6 +26,8 @@ func (c *comparison) compare(p Pair) {
 	if p.Old.Name != p.New.Name {
 		c.add(Change{Kind: Renamed, Old: p.Old.Name, New: p.New.Name})
 	}
+	c.dumped = (p.Old.Shape == eds.ShapeConfigDump) != (p.New.Shape == eds.ShapeConfigDump)
+	c.coarse = p.Old.CoarseHealth || p.New.CoarseHealth
 	c.policy(p.Old.Assignment.GetPolicy(), p.New.Assignment.GetPolicy())
 	c.cluster(p)
 	c.localities(p.Old.Assignment, p.New.Assignment)
@@ -57,8 +62,8 @@ func (p place) change(kind Kind) Change {
 // localities compares what is said about localities that are on both sides; that one is new or gone shows in its
 // endpoints. Of a locality that is written more than once the last weight counts, as for Envoy.
 func (c *comparison) localities(before, after *endpointv3.ClusterLoadAssignment) {
-	was := byPlace(before)
-	now := byPlace(after)
+	was := c.byPlace(before)
+	now := c.byPlace(after)
 	places := make([]place, 0, len(now))
 	for p := range now {
 		if was[p] != nil {
@@ -72,6 +77,9 @@ func (c *comparison) localities(before, after *endpointv3.ClusterLoadAssignment)
 			change.Old, change.New = o, n
 			change.OldPath, change.NewPath = was[p].path, now[p].path
 			c.add(change)
+		}
+		if c.dumped {
+			continue // metadata and proximity are not in a dump
 		}
 		if !eds.SameMetadata(was[p].last.GetMetadata(), now[p].last.GetMetadata()) {
 			change := p.change(Locality)
@@ -93,7 +101,7 @@ type localityGroup struct {
 	path   string
 }
 
-func byPlace(cla *endpointv3.ClusterLoadAssignment) map[place]*localityGroup {
+func (c *comparison) byPlace(cla *endpointv3.ClusterLoadAssignment) map[place]*localityGroup {
 	out := map[place]*localityGroup{}
 	for i, g := range cla.GetEndpoints() {
 		p := placeOf(g)
@@ -101,7 +109,7 @@ func byPlace(cla *endpointv3.ClusterLoadAssignment) map[place]*localityGroup {
 			out[p] = &localityGroup{}
 		}
 		out[p].last, out[p].path = g, "endpoints["+strconv.Itoa(i)+"]"
-		if g.GetLoadBalancingWeight() != nil {
+		if g.GetLoadBalancingWeight() != nil && (g.Locality != nil || !c.dumped) { // without a locality Envoy takes no weight
 			out[p].weight = strconv.FormatUint(uint64(g.GetLoadBalancingWeight().GetValue()), 10)
 		}
 	}

@@ -24,9 +24,10 @@ const (
 	Hostname          Kind = "hostname" // endpoint
 	Endpoint          Kind = "endpoint" // another field of an endpoint, named in Field
 	LocalityWeight    Kind = "locality_weight"
-	Locality          Kind = "locality" // another field of a locality, named in Field
-	Policy            Kind = "policy"   // drop_overloads, overprovisioning_factor, ..., named in Field
-	Cluster           Kind = "cluster"  // what the cluster around the assignment says, named in Field
+	Locality          Kind = "locality"  // another field of a locality, named in Field
+	Policy            Kind = "policy"    // drop_overloads, overprovisioning_factor, ..., named in Field
+	Cluster           Kind = "cluster"   // what the cluster around the assignment says, named in Field
+	Bootstrap         Kind = "bootstrap" // what is around the cluster, named in Field
 )
 
 // Change is one difference. Old and New are values as a reader would write them; empty when there is none.

@@ -1,6 +1,9 @@
 package diff
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"strconv"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -133,16 +136,16 @@ func (c *comparison) endpoint(was, now *located) {
 	if was.place != now.place {
 		report(Moved, "", was.place.String(), now.place.String())
 	}
-	if o, n := weightText(was.LbEndpoint), weightText(now.LbEndpoint); o != n {
+	if o, n := weightText(was.LbEndpoint), weightText(now.LbEndpoint); o != n && !(c.dumped && cmp.Or(o, "1") == cmp.Or(n, "1")) {
 		report(Weight, "", o, n)
 	}
-	if o, n := was.GetHealthStatus(), now.GetHealthStatus(); o != n {
+	if o, n := was.GetHealthStatus(), now.GetHealthStatus(); o != n && !(c.dumped && c.shown(o) == c.shown(n)) {
 		report(Health, "", o.String(), n.String())
 	}
-	if !eds.SameMetadata(was.GetMetadata(), now.GetMetadata()) {
+	if !eds.SameMetadata(was.GetMetadata(), now.GetMetadata()) && !(c.dumped && proto.Size(was.GetMetadata()) == 0 && proto.Size(now.GetMetadata()) == 0) {
 		report(Metadata, "", metadataText(was.GetMetadata()), metadataText(now.GetMetadata()))
 	}
-	if o, n := was.GetEndpoint().GetHostname(), now.GetEndpoint().GetHostname(); o != n {
+	if o, n := c.hostname(was), c.hostname(now); o != n {
 		report(Hostname, "", o, n)
 	}
 	if was.GetEndpoint() == nil && now.GetEndpoint() == nil {
@@ -151,13 +154,35 @@ func (c *comparison) endpoint(was, now *located) {
 	if !sameAdditional(was.GetEndpoint().GetAdditionalAddresses(), now.GetEndpoint().GetAdditionalAddresses()) {
 		report(Endpoint, "additional_addresses", additionalText(was.GetEndpoint()), additionalText(now.GetEndpoint()))
 	}
-	if o, n := was.GetEndpoint().GetHealthCheckConfig(), now.GetEndpoint().GetHealthCheckConfig(); (o != nil || n != nil) && !proto.Equal(o, n) {
+	if o, n := was.GetEndpoint().GetHealthCheckConfig(), now.GetEndpoint().GetHealthCheckConfig(); !isEmpty(o) && !isEmpty(n) && !proto.Equal(o, n) || isEmpty(o) != isEmpty(n) {
 		report(Endpoint, "health_check_config", "", "")
 	}
 	if o, n := protocol(was.LbEndpoint), protocol(now.LbEndpoint); o != n {
 		report(Endpoint, "protocol", o, n)
 	}
 }
+
+// hostname of an endpoint. In DNS clusters a running Envoy shows the name, or the IP address, that was resolved.
+func (c *comparison) hostname(e *located) string {
+	name := e.GetEndpoint().GetHostname()
+	if c.dumped && name == e.GetEndpoint().GetAddress().GetSocketAddress().GetAddress() {
+		return ""
+	}
+	return name
+}
+
+// shown is the health that a running Envoy shows for a status.
+func (c *comparison) shown(status corev3.HealthStatus) corev3.HealthStatus {
+	switch {
+	case status == corev3.HealthStatus_UNKNOWN:
+		return corev3.HealthStatus_HEALTHY
+	case status == corev3.HealthStatus_TIMEOUT, status == corev3.HealthStatus_DRAINING && c.coarse:
+		return corev3.HealthStatus_UNHEALTHY
+	}
+	return status
+}
+
+func isEmpty(config *endpointv3.Endpoint_HealthCheckConfig) bool { return proto.Size(config) == 0 }
 
 // weightText is the weight as written; empty when it is unset, which counts as 1.
 func weightText(e *endpointv3.LbEndpoint) string {
@@ -178,11 +203,29 @@ func metadataText(m *corev3.Metadata) string {
 	if m == nil {
 		return ""
 	}
-	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	return jsonText(m)
+}
+
+// jsonText is a message on one line; compact, since protojson's spaces vary from build to build.
+func jsonText(m proto.Message) string {
+	if !m.ProtoReflect().IsValid() {
+		return ""
+	}
+	text, err := jsonOf(m)
 	if err != nil {
 		return "(cannot be shown: " + err.Error() + ")"
 	}
-	return string(text)
+	return text
+}
+
+func jsonOf(m proto.Message) (string, error) {
+	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = json.Compact(&out, text)
+	return out.String(), err
 }
 
 func sameAdditional(a, b []*endpointv3.Endpoint_AdditionalAddress) bool {

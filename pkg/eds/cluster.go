@@ -142,10 +142,15 @@ func (r *reader) followed(res *Resource, c *Cluster, p placement) {
 
 // bootstrap reads the static clusters of a bootstrap with what edsctl models around them.
 func (r *reader) bootstrap(root document.Node) {
-	b := &Bootstrap{File: r.name, Node: root}
 	d := r.newDecoder(wire{root: bootstrapMessage})
 	d.outlined(root, bootstrapOutline())
 	r.addPart(d, nil)
+	r.staticClusters(r.surroundings(root), root)
+}
+
+// surroundings reads what a bootstrap says of all clusters.
+func (r *reader) surroundings(root document.Node) *Bootstrap {
+	b := &Bootstrap{File: r.name, Node: root}
 	node := &corev3.Node{}
 	r.decodePart(copies(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
@@ -162,7 +167,7 @@ func (r *reader) bootstrap(root document.Node) {
 			strings.HasSuffix(textOf(child(ext, "typed_config"), "@type"), ".InternalListener")
 	}
 	r.runtime(b, reach(root, "layered_runtime", "layers"))
-	r.staticClusters(b, root)
+	return b
 }
 
 // runtime reads the static layers of the runtime.

@@ -3,6 +3,8 @@ package eds
 import (
 	"strings"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+
 	"github.com/edsctl/edsctl/pkg/document"
 )
 
@@ -20,6 +22,8 @@ func (r *reader) configDump(root document.Node) {
 		place   placement
 	}
 	var withAssignment []static
+	weighsHealth := map[*Cluster]bool{} // which the endpoints of a dump do not tell
+	boot, before := r.dumpedBootstrap(elements), len(r.file.Resources)
 	for _, e := range elements {
 		for _, key := range []string{"static_clusters", "dynamic_active_clusters", "dynamic_warming_clusters"} {
 			for _, entry := range items(child(e, key)) {
@@ -31,8 +35,12 @@ func (r *reader) configDump(root document.Node) {
 				c, inner := r.decodeCluster(n, p)
 				c.Problems = nil // Envoy's own output
 				clusters[edsName(c.Message)] = c
+				if boot != nil && key == "static_clusters" {
+					boot.Clusters = append(boot.Clusters, c)
+				}
 				if len(inner) > 0 {
 					withAssignment = append(withAssignment, static{c, inner, p})
+					weighsHealth[c] = textOf(reach(inner[0], "policy"), "weighted_priority_health") == "true"
 				}
 			}
 		}
@@ -49,7 +57,12 @@ func (r *reader) configDump(root document.Node) {
 				name := textOf(n, "cluster_name")
 				p.cluster = clusters[name]
 				seen[name] = true
-				r.add(r.assignment(n, p))
+				res := r.assignment(n, p)
+				res.CoarseHealth = true
+				if weighsHealth[p.cluster] {
+					keepWeightedHealth(res.Assignment)
+				}
+				r.add(res)
 			}
 		}
 	}
@@ -65,6 +78,45 @@ func (r *reader) configDump(root document.Node) {
 	if len(seen) == 0 && len(withAssignment) == 0 {
 		r.searchBelow(root)
 	}
+	boot.surround(r.file.Resources[before:])
+}
+
+// dumpedBootstrap is the bootstrap in a dump, without what is wrong with its text; nil when there is none.
+func (r *reader) dumpedBootstrap(elements []document.Node) *Bootstrap {
+	for _, e := range elements {
+		if n := child(e, "bootstrap"); isMapping(n) {
+			around := r.around
+			b := r.surroundings(n)
+			r.around = around
+			return b
+		}
+	}
+	return nil
+}
+
+// surround makes a dumped bootstrap that of the resources in the same dump.
+func (b *Bootstrap) surround(resources []*Resource) {
+	if b == nil {
+		return
+	}
+	b.named, b.aggregates = make(map[string][]*Cluster, len(b.Clusters)), aggregatesOf(b.Clusters)
+	for _, c := range b.Clusters {
+		b.named[c.Message.GetName()] = append(b.named[c.Message.GetName()], c)
+	}
+	b.Assignments = map[string]*Resource{}
+	for _, res := range resources {
+		res.Dumped = b
+		if res.Cluster != nil && !res.Absent {
+			b.Assignments[res.Cluster.Message.GetName()] = res
+		}
+	}
+}
+
+func keepWeightedHealth(cla *endpointv3.ClusterLoadAssignment) {
+	if cla.Policy == nil {
+		cla.Policy = &endpointv3.ClusterLoadAssignment_Policy{}
+	}
+	cla.Policy.WeightedPriorityHealth = true
 }
 
 // dumpVersion is the API version of an assignment in a dump.

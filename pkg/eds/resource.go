@@ -80,7 +80,11 @@ type Resource struct {
 
 	Cluster   *Cluster   // nil when there is none at hand
 	Bootstrap *Bootstrap // nil when the resource is in no bootstrap
-	Response  *Response  // nil when the resource stands alone (0.6)
+	// Dumped is the bootstrap in the same config dump, which a running Envoy has taken: no rule judges it.
+	Dumped *Bootstrap
+	// CoarseHealth: the health is that of a config dump, where DRAINING endpoints are UNHEALTHY.
+	CoarseHealth bool
+	Response     *Response // nil when the resource stands alone (0.6)
 
 	// Problems are what the decoder found, in document order.
 	Problems []diag.Problem
@@ -128,6 +132,14 @@ type Cluster struct {
 
 	text       *textNode                      // the cluster in text proto
 	grpcPolicy *clusterv3.LoadBalancingPolicy // see GRPCPolicy; nil: that of Message
+}
+
+// Surroundings are the bootstrap around the resource, which may stand in a config dump; nil when there is none.
+func (r *Resource) Surroundings() *Bootstrap {
+	if r.Bootstrap == nil {
+		return r.Dumped
+	}
+	return r.Bootstrap
 }
 
 // HasUnknown tells whether the cluster was written with a field of this name, which v3 does not have.

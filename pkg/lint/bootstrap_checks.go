@@ -2,13 +2,8 @@ package lint
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -52,42 +47,12 @@ func dropLimit(c *Context, report func(diag.Problem)) {
 	if len(c.Resource.Assignment.GetPolicy().GetDropOverloads()) == 0 {
 		return
 	}
-	limit, ok := runtimeInteger(c.Bootstrap, dropLimitKey)
+	limit, ok := eds.RuntimeInteger(c.Bootstrap.Runtime()[dropLimitKey])
 	if ok && limit > 100 {
 		report(diag.Problem{Rule: "drop-overload-limit-invalid", Path: diag.Path{}.Field("policy.drop_overloads"),
 			Message: fmt.Sprintf("runtime key %s is %d, more than 100", dropLimitKey, limit),
 			Envoy:   EnvoySays(fmt.Sprintf("%s runtime key config %d is invalid. The valid range is 0~100", dropLimitKey, limit))})
 	}
-}
-
-// runtimeInteger is the value of a key in the static layers, the last of which wins. A key may be written with dots or
-// as nested objects. Envoy reads a number, also in a string, and cuts it off (runtime_impl.cc, parseEntryDoubleValue).
-func runtimeInteger(b *eds.Bootstrap, key string) (uint64, bool) {
-	for _, layer := range slices.Backward(b.StaticLayers) {
-		if v := runtimeValue(layer, key); v != nil {
-			f := v.GetNumberValue()
-			if text, ok := v.GetKind().(*structpb.Value_StringValue); ok {
-				f, _ = strconv.ParseFloat(text.StringValue, 64) // what is no number is 0, within any limit
-			}
-			return uint64(max(f, 0)), f >= 0 && !math.IsNaN(f)
-		}
-	}
-	return 0, false
-}
-
-func runtimeValue(layer *structpb.Struct, key string) *structpb.Value {
-	if v, ok := layer.GetFields()[key]; ok && v.GetStructValue() == nil {
-		return v
-	}
-	for prefix := range layer.GetFields() {
-		rest, ok := strings.CutPrefix(key, prefix+".")
-		if inner := layer.GetFields()[prefix].GetStructValue(); ok && inner != nil {
-			if v := runtimeValue(inner, rest); v != nil {
-				return v
-			}
-		}
-	}
-	return nil
 }
 
 // dropInAggregate: the router asks the cluster of the route only (router.cc, checkDropOverload).

@@ -103,6 +103,7 @@ func (b *build) cardinality() {
 	dns := b.m.GetClusterType() == nil // gRPC knows the type LOGICAL_DNS only
 	switch {
 	case b.assignment == nil && b.c.Cluster.HasUnknown("hosts"): // the endpoints are there, in the form of v2
+	case b.assignment == nil && b.c.Resource.Shape == eds.ShapeConfigDump: // of a cluster that runs, and its endpoints are in the dump
 	case b.assignment == nil:
 		at, message := inCluster("load_assignment"), "a LOGICAL_DNS cluster needs a load_assignment with exactly one endpoint"
 		b.envoy(stageType, rule, at, message, "LOGICAL_DNS clusters must have a single host")

@@ -5,6 +5,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/eds"
+	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
 
 // factor of an assignment in percent, with the default filled in.
@@ -47,6 +48,7 @@ func (u *Update) findChanges() {
 		}
 	}
 	u.localityWeights(was, now)
+	u.levels(was, now)
 }
 
 // sees tells whether Envoy sees a difference between two versions of a host at one priority.
@@ -77,8 +79,24 @@ func healthClass(h corev3.HealthStatus) string {
 	}
 }
 
-// localityWeights compares the weights of localities by priority; the last entry with a weight counts, and one without
-// the locality message has none.
+// levels marks the priorities that are new, also those without endpoints: Envoy makes their sets of hosts (observed). A set
+// is never taken away again.
+func (u *Update) levels(was, now *endpointv3.ClusterLoadAssignment) {
+	for priority := highestPriority(was) + 1; priority <= highestPriority(now); priority++ {
+		u.changed[priority] = true
+	}
+}
+
+func highestPriority(cla *endpointv3.ClusterLoadAssignment) uint32 {
+	highest := uint32(0) // it always exists
+	for _, group := range cla.GetEndpoints() {
+		highest = max(highest, min(group.GetPriority(), envoy.MaxPriority))
+	}
+	return highest
+}
+
+// localityWeights compares the weights of localities by priority, also of those without endpoints (observed); the last
+// entry with a weight counts, and one without the locality message has none.
 func (u *Update) localityWeights(was, now *endpointv3.ClusterLoadAssignment) {
 	type key struct {
 		priority              uint32
@@ -87,7 +105,7 @@ func (u *Update) localityWeights(was, now *endpointv3.ClusterLoadAssignment) {
 	collect := func(cla *endpointv3.ClusterLoadAssignment) map[key]uint32 {
 		out := map[key]uint32{}
 		for _, group := range cla.GetEndpoints() {
-			if l := group.GetLocality(); l != nil && group.GetLoadBalancingWeight() != nil && len(group.GetLbEndpoints()) > 0 {
+			if l := group.GetLocality(); l != nil && group.GetLoadBalancingWeight() != nil {
 				out[key{group.GetPriority(), l.GetRegion(), l.GetZone(), l.GetSubZone()}] = group.GetLoadBalancingWeight().GetValue()
 			}
 		}

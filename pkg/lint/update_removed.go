@@ -27,9 +27,13 @@ func removedHostKept(u *Update, report func(diag.Problem)) {
 		if s := was.GetHealthStatus(); s == corev3.HealthStatus_UNHEALTHY || s == corev3.HealthStatus_TIMEOUT {
 			continue
 		}
+		does := "keeps its traffic"
+		if isDraining(was.GetHealthStatus()) {
+			does = "stays, excluded as DRAINING," // so that it gets requests in panic only
+		}
 		report(diag.Problem{
 			Rule: "removed-host-kept", Path: was.path,
-			Message: fmt.Sprintf("endpoint %s is removed, but keeps its traffic while its health checks pass (ignore_health_on_host_removal is not set)", was.address),
+			Message: fmt.Sprintf("endpoint %s is removed, but %s while its health checks pass (ignore_health_on_host_removal is not set)", was.address, does),
 		})
 	}
 }

@@ -79,6 +79,8 @@ func changeSubject(c *diff.Change) string {
 		return "cluster"
 	case c.Kind == diff.Policy:
 		return "policy"
+	case c.Kind == diff.Bootstrap:
+		return "bootstrap"
 	}
 	return "assignment"
 }
@@ -102,7 +104,7 @@ func changeWords(c *diff.Change) string {
 		return "removed"
 	case diff.Moved:
 		return fmt.Sprintf("moved: %s -> %s", c.Old, c.New)
-	case diff.Policy, diff.Endpoint, diff.Locality, diff.Cluster:
+	case diff.Policy, diff.Endpoint, diff.Locality, diff.Cluster, diff.Bootstrap:
 		what = c.Field
 	case diff.LocalityWeight:
 		what = "weight"

@@ -114,6 +114,7 @@ func TestParseErrors(t *testing.T) {
 		"metadata.version=1": `unknown key "metadata.version"`,
 		`hostname="a`:        "the quotation mark is not closed",
 		"zone=a,":            `"" is not KEY=VALUE`,
+		"all=50%":            `"all" takes no value`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -65,6 +65,8 @@ func newMatcher(key, value string) (matcher, error) {
 		}, nil
 	case "health":
 		return healthMatcher(value)
+	case "all":
+		return nil, fmt.Errorf("%q takes no value", key)
 	}
 	if path, ok := strings.CutPrefix(key, "metadata."); ok && strings.Contains(path, ".") {
 		return func(_ *endpointv3.LocalityLbEndpoints, e *endpointv3.LbEndpoint) bool {

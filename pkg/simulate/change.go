@@ -79,7 +79,9 @@ func (c Change) apply(cla *endpointv3.ClusterLoadAssignment, refs []selector.Ref
 		case SetWeight:
 			e.LoadBalancingWeight = wrapperspb.UInt32(c.Weight)
 		case Fail:
-			e.HealthStatus = corev3.HealthStatus_UNHEALTHY
+			if e.HealthStatus != corev3.HealthStatus_DRAINING { // which no failed check takes from it: it stays excluded
+				e.HealthStatus = corev3.HealthStatus_UNHEALTHY
+			}
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/edsctl/edsctl/pkg/diag"
 )
 
 func TestParseFail(t *testing.T) {
@@ -102,4 +104,25 @@ func FuzzParseChange(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFailDraining: DRAINING endpoints whose checks fail stay excluded, so that nothing goes to the next priority (observed on
+// 1.40 with active health checks).
+func TestFailDraining(t *testing.T) {
+	cla := zones("a: 192.0.2.1 192.0.2.2", "b: 192.0.2.3 192.0.2.4", "c: 192.0.2.5")
+	for _, e := range cla.Endpoints[1].LbEndpoints {
+		e.HealthStatus = corev3.HealthStatus_DRAINING
+	}
+	cla.Endpoints[2].Priority = 1
+	fail, err := ParseFail("zone=b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := FromResource(inCluster(t, `"type": "STATIC"`, cla), diag.Envoy, &Options{Changes: []Change{fail}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Priorities[0]; got.Load.Healthy != 100 || got.Excluded != 2 {
+		t.Errorf("load %d, %d excluded, want 100 and 2", got.Load.Healthy, got.Excluded)
+	}
 }

@@ -92,3 +92,17 @@ func TestHoleOfNames(t *testing.T) {
 		}
 	}
 }
+
+// TestLogicalDNSPriority: the endpoint is of priority 0, whatever is written (/clusters and /config_dump of 1.36 to 1.40).
+func TestLogicalDNSPriority(t *testing.T) {
+	t.Parallel()
+	cla := zones("a: 192.0.2.1")
+	cla.Endpoints[0].Priority = 1
+	r, err := FromResource(inCluster(t, `"type": "LOGICAL_DNS"`, cla), diag.Envoy, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Priorities) != 1 || r.Priorities[0].Load.Healthy != 100 || r.Endpoints[0].Priority != 0 || r.Endpoints[0].Share != 1 {
+		t.Errorf("%+v, %+v", r.Priorities, r.Endpoints)
+	}
+}

@@ -2,12 +2,11 @@ package simulate
 
 import (
 	"cmp"
-	"math"
-	"strconv"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/edsctl/edsctl/pkg/eds"
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
@@ -21,10 +20,11 @@ type envoyContext struct {
 	// keepCopies: the cluster is STATIC or takes names from DNS, where copies of an address stay.
 	keepCopies bool
 	static     bool // the cluster is STATIC
+	logicalDNS bool // the cluster is LOGICAL_DNS, whose endpoint is of priority 0, whatever it says
 	strictDNS  bool // the cluster is STRICT_DNS, where the hostname of an endpoint is its name in the address unless it has one
 
 	cluster *clusterv3.Cluster // nil is one without configuration
-	runtime map[string]string
+	runtime map[string]*structpb.Value
 
 	nodeLocality *corev3.Locality
 	local        *endpointv3.ClusterLoadAssignment // of the local cluster; nil turns zone-aware routing off
@@ -73,6 +73,11 @@ func envoyInput(cla *endpointv3.ClusterLoadAssignment, c envoyContext) envoy.Inp
 	in.Groups = envoyGroups(cla, in.Policy.Subset != nil || in.Policy.Inside != nil)
 	if c.strictDNS {
 		nameHosts(in.Groups, cla)
+	}
+	if c.logicalDNS { // logical_dns_cluster.cc, convertPriority
+		for i := range in.Groups {
+			in.Groups[i].Priority = 0
+		}
 	}
 	if c.local != nil {
 		in.Local = &envoy.Local{Groups: envoyGroups(c.local, false), KeepCopies: c.localCopies}
@@ -156,9 +161,21 @@ func envoyPolicy(config *eds.PolicyConfig) envoy.Policy {
 	return p
 }
 
+// RuntimeKeys are the keys of Envoy's runtime that decide where requests go.
+func RuntimeKeys() []string {
+	return []string{
+		"upstream.healthy_panic_threshold", "upstream.zone_routing.enabled", "upstream.zone_routing.min_cluster_size",
+		"upstream.zone_routing.force_local_zone.min_size", "load_balancing_policy.drop_overload_limit",
+		"envoy.reloadable_features.enable_batch_aware_update", "envoy.reloadable_features.coalesce_lb_rebuilds_on_batch_update",
+	}
+}
+
 // envoyRuntime reads the keys that load balancing asks for.
-func envoyRuntime(runtime map[string]string) envoy.Runtime {
-	off := func(guard string) bool { return runtime["envoy.reloadable_features."+guard] == "false" }
+func envoyRuntime(runtime map[string]*structpb.Value) envoy.Runtime {
+	off := func(guard string) bool {
+		on, set := eds.RuntimeFlag(runtime["envoy.reloadable_features."+guard])
+		return set && !on
+	}
 	return envoy.Runtime{
 		HealthyPanicThreshold: runtimeInteger(runtime, "upstream.healthy_panic_threshold"),
 		ZoneRoutingEnabled:    runtimeInteger(runtime, "upstream.zone_routing.enabled"),
@@ -168,12 +185,10 @@ func envoyRuntime(runtime map[string]string) envoy.Runtime {
 	}
 }
 
-// runtimeInteger is a key's value as Envoy reads it: a number, cut off to an integer; nil when it is absent, negative or
-// no number (runtime_impl.cc, SnapshotImpl::parseEntryDoubleValue).
-func runtimeInteger(runtime map[string]string, key string) *uint64 {
-	f, err := strconv.ParseFloat(runtime[key], 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f >= math.MaxUint64 {
-		return nil
+// runtimeInteger is nil for what Envoy does not read as an integer.
+func runtimeInteger(runtime map[string]*structpb.Value, key string) *uint64 {
+	if n, ok := eds.RuntimeInteger(runtime[key]); ok {
+		return &n
 	}
-	return new(uint64(f))
+	return nil
 }

@@ -3,7 +3,9 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/edsctl/edsctl/pkg/diag"
@@ -38,6 +40,7 @@ func (s *run) envoy() error {
 	if len(s.o.MetadataMatch) > 0 && in.Policy.Subset == nil && in.Policy.Inside == nil {
 		s.result.Notes = append(s.result.Notes, "the cluster has no subsets: metadata_match does not count")
 	}
+	s.surroundingNotes(&in)
 	in.Tables = s.o.tables
 	model, err := envoy.Build(in)
 	if err != nil {
@@ -69,6 +72,38 @@ func (s *run) envoy() error {
 	}
 	names.restore(s.result)
 	return nil
+}
+
+// surroundingNotes says where what is around the cluster does not do what it looks like.
+func (s *run) surroundingNotes(in *envoy.Input) {
+	note := func(format string, args ...any) {
+		s.result.Notes = append(s.result.Notes, fmt.Sprintf(format, args...))
+	}
+	if s.o.NodeLocality != nil && in.Local == nil && !hashes(in) && in.Policy.Name != envoy.LoadAwareLocality {
+		note("there is no local cluster (--local-cluster FILE), so that the node's locality does not count")
+	}
+	if s.resource.CoarseHealth && hasUnhealthy(s.assignment()) {
+		note("a config dump has DRAINING endpoints as UNHEALTHY: what is in it may be either (edsctl fetch --admin URL tells)")
+	}
+	if after := s.assignment().GetPolicy().GetEndpointStaleAfter().AsDuration(); s.kind == kindEDS && after >= time.Millisecond {
+		note("without a newer assignment Envoy has no endpoints any more after %s (endpoint_stale_after)", after)
+	}
+	if b := s.resource.Surroundings(); b != nil && len(in.Drops) > 0 {
+		if over := b.AggregateOf(s.cluster().GetName()); over != nil {
+			note("requests that come through the aggregate cluster %s are not dropped", over.Message.GetName())
+		}
+	}
+}
+
+func hasUnhealthy(cla *endpointv3.ClusterLoadAssignment) bool {
+	for _, group := range cla.GetEndpoints() {
+		for _, e := range group.GetLbEndpoints() {
+			if e.GetHealthStatus() == corev3.HealthStatus_UNHEALTHY {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refuse is for what the model refuses without a verdict that says so, or in spite of one that was forced.
@@ -105,12 +140,12 @@ const maxTieNotes = 8
 func (s *run) envoyContext() (envoyContext, error) {
 	c := envoyContext{
 		version: s.version(), asDocumented: s.o.AsDocumented || s.o.Force, cluster: s.cluster(),
-		static: s.kind == kindStatic, strictDNS: s.kind == kindStrictDNS, keepCopies: s.kind != kindEDS,
+		static: s.kind == kindStatic, logicalDNS: s.kind == kindLogicalDNS, strictDNS: s.kind == kindStrictDNS, keepCopies: s.kind != kindEDS,
 		runtime:      s.runtime(),
 		nodeLocality: s.o.NodeLocality, local: s.o.LocalCluster, match: s.o.MetadataMatch,
 		panicThreshold: s.o.PanicThreshold, localityWeighted: s.o.LocalityWeighted,
 	}
-	b := s.resource.Bootstrap
+	b := s.resource.Surroundings()
 	if b == nil {
 		return c, nil
 	}
@@ -130,7 +165,7 @@ func (s *run) envoyContext() (envoyContext, error) {
 // localCluster finds the assignment of the bootstrap's local cluster. One that takes its endpoints from elsewhere is
 // taken for empty.
 func (s *run) localCluster() (cla *endpointv3.ClusterLoadAssignment, copies bool, err error) {
-	b := s.resource.Bootstrap
+	b := s.resource.Surroundings()
 	kind := kindEDS
 	for _, c := range b.Named(b.LocalClusterName) { // the last one counts
 		_, kind = describeCluster(c.Message, s.resource.Source)

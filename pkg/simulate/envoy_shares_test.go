@@ -53,9 +53,9 @@ type envoyExpected struct {
 // context turns a scenario into the model's surroundings.
 func (s *envoyScenario) context(t *testing.T) envoyContext {
 	t.Helper()
-	c := envoyContext{cluster: message(t, s.Cluster, &clusterv3.Cluster{}), static: s.Type == "STATIC", runtime: map[string]string{}}
+	c := envoyContext{cluster: message(t, s.Cluster, &clusterv3.Cluster{}), static: s.Type == "STATIC", runtime: map[string]*structpb.Value{}}
 	for key, value := range s.Runtime {
-		c.runtime[key] = fmt.Sprint(value)
+		c.runtime[key] = eds.RuntimeText(fmt.Sprint(value))
 	}
 	if s.Local != nil {
 		if s.Local.Locality != nil {

@@ -2,38 +2,10 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/edsctl/edsctl/pkg/lb/envoy"
 )
-
-// envoyZoneAware puts the state of zone-aware routing into words: what was counted, and what would be needed.
-func envoyZoneAware(in *envoy.Input, e *envoy.Result) ZoneAware {
-	z := ZoneAware{Mode: string(e.ZoneAware.Mode), Reason: e.ZoneAware.Reason}
-	switch e.ZoneAware.Mode {
-	case "":
-		z.Mode, z.Reason = "off", "the policy does not route by zone"
-	case envoy.ZoneNone:
-		if z.Reason == "cluster too small" && len(e.Priorities) > 0 {
-			z.Reason += fmt.Sprintf(": %d healthy endpoints in priority 0, min_cluster_size is %d", e.Priorities[0].Healthy, minClusterSize(in))
-		}
-	case envoy.ZoneDirect:
-		z.Reason = "the own locality has its part of the endpoints or more: all requests stay"
-	case envoy.ZoneResidual:
-		z.Reason = fmt.Sprintf("%s of the requests stay in the own locality, the rest goes where capacity is left", decimal(float64(e.ZoneAware.LocalPercent)/10000))
-	}
-	return z
-}
-
-func minClusterSize(in *envoy.Input) uint64 {
-	switch {
-	case in.Runtime.MinClusterSize != nil:
-		return *in.Runtime.MinClusterSize
-	case in.Policy.ZoneAware.MinClusterSize != nil:
-		return *in.Policy.ZoneAware.MinClusterSize
-	default:
-		return envoy.DefaultMinClusterSize
-	}
-}
 
 // envoyExplainer says in one line where an endpoint's share comes from. There may be very many endpoints: the words are
 // made once for neighbours that have the same, and lists are found once for each group of endpoints.
@@ -42,8 +14,9 @@ type envoyExplainer struct {
 	e  *envoy.Result
 	// lists have the endpoints with a share, by priority and class and, where localities are chosen first, by locality.
 	lists map[listOf]*list
-	// named are the priorities in which a locality is chosen before the endpoint.
+	// named are the priorities in which a locality is chosen before the endpoint; zoned: in priority 0 by zone.
 	named []bool
+	zoned bool
 
 	group  int // that the rest is about
 	byName bool
@@ -53,6 +26,7 @@ type envoyExplainer struct {
 
 // whyKey is what tells the words for endpoints of one group apart.
 type whyKey struct {
+	later     bool
 	class     envoy.Class
 	excluded  bool
 	duplicate bool
@@ -73,6 +47,7 @@ type list struct {
 
 func newEnvoyExplainer(in *envoy.Input, e *envoy.Result) *envoyExplainer {
 	x := &envoyExplainer{in: in, e: e, lists: map[listOf]*list{}, named: make([]bool, len(e.Priorities)), group: -1}
+	x.zoned = routedByZone(in, e) > 0
 	for priority := range e.Priorities {
 		x.named[priority] = x.byLocality(priority)
 	}
@@ -132,12 +107,12 @@ func (x *envoyExplainer) byLocality(priority int) bool {
 			return true
 		}
 	}
-	return priority == 0 && (x.e.ZoneAware.Mode == envoy.ZoneDirect || x.e.ZoneAware.Mode == envoy.ZoneResidual)
+	return priority == 0 && x.zoned
 }
 
 func (x *envoyExplainer) text(s *envoy.EndpointShare) string {
 	x.enter(s)
-	key := whyKey{s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
+	key := whyKey{s.Later > s.Share/2, s.Class, s.Excluded, s.Duplicate, s.Share > 0, s.Weight}
 	text, ok := x.texts[key]
 	if !ok {
 		text = x.why(s)
@@ -159,8 +134,14 @@ func (x *envoyExplainer) why(s *envoy.EndpointShare) string {
 		load = p.HealthyLoad + p.DegradedLoad
 	}
 	switch {
+	case s.Share > 0 && x.e.Subset.Single:
+		return "the one endpoint of its subset (single_host_per_subset)"
+	case s.Later > s.Share/2:
+		return "gets what the subset has no endpoint for: " + strings.Join(x.e.Subset.Later, ", ")
 	case s.Share > 0:
 		return x.served(s, p, load)
+	case x.e.Subset.Single:
+		return "not the one endpoint of its subset (single_host_per_subset)"
 	case x.e.Subset.Used && load > 0 && s.Class != envoy.ClassUnhealthy:
 		return "not in the subset that the request is balanced over"
 	case s.Excluded:
@@ -169,15 +150,38 @@ func (x *envoyExplainer) why(s *envoy.EndpointShare) string {
 		return "unhealthy, and its priority is not in panic"
 	case load == 0:
 		return fmt.Sprintf("priority %d has no load for %s endpoints", s.Priority, s.Class)
-	case p.Panic:
-		return "panic, and fail_traffic_on_panic is set"
-	case s.Class == envoy.ClassDegraded && hashes(x.in):
+	case s.Class == envoy.ClassDegraded && !p.Panic && hashes(x.in):
 		return "hash policies do not use degraded endpoints"
+	case hashes(x.in):
+		return x.unhashed(s, p)
+	case p.Panic && x.in.Policy.ZoneAware.FailTrafficOnPanic:
+		return "panic, and fail_traffic_on_panic is set"
+	case len(x.e.Subset.Later) > 0:
+		return "not among what is tried for the request"
 	case x.byName:
 		return "its locality gets nothing"
 	default:
 		return "never chosen"
 	}
+}
+
+// unhashed says why an endpoint that could be used is not on the ring or in the table.
+func (x *envoyExplainer) unhashed(s *envoy.EndpointShare, p *envoy.Priority) string {
+	what := "entry on the ring"
+	if x.in.Policy.Name == envoy.Maglev {
+		what = "entry in the table"
+	}
+	if x.in.Policy.LocalityWeighted {
+		for i := range p.Localities {
+			if l := &p.Localities[i]; l.Locality == s.Locality && l.Weight == 0 {
+				return "no " + what + ": its locality has no weight"
+			}
+		}
+	}
+	if p.Share == 0 {
+		return "no endpoint has an " + what
+	}
+	return "no " + what + ", which has too few for all endpoints"
 }
 
 func hashes(in *envoy.Input) bool {
@@ -193,6 +197,10 @@ func (x *envoyExplainer) served(s *envoy.EndpointShare, p *envoy.Priority, load 
 	}
 	if x.byName {
 		text += ", locality " + LocalityID(s.Locality).String()
+		if percent := x.e.ZoneAware.EnabledPercent; s.Priority == 0 && x.zoned && percent < 100 {
+			// Two lists at once: what the endpoint has of each would need both.
+			return text + fmt.Sprintf(" for the %d %% that are routed by zone, all localities for the rest", percent)
+		}
 	}
 	switch x.in.Policy.EndpointPolicy() {
 	case envoy.RingHash, envoy.Maglev:

@@ -41,12 +41,7 @@ func failsOnDeprecated(c *lint.Context) bool {
 	if c.Bootstrap == nil || c.Source == eds.FromBootstrap {
 		return false
 	}
-	on := false
-	for _, layer := range c.Bootstrap.StaticLayers {
-		if v, ok := layer.GetFields()["envoy.features.fail_on_any_deprecated_feature"]; ok {
-			on = v.GetBoolValue()
-		}
-	}
+	on, _ := eds.RuntimeFlag(c.Bootstrap.Runtime()["envoy.features.fail_on_any_deprecated_feature"])
 	return on
 }
 

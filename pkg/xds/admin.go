@@ -220,7 +220,7 @@ func (a *AdminAssignment) merge(c *adminCluster) {
 		})
 	}
 	merged := *a.Resource
-	merged.Assignment, merged.Original = message, message
+	merged.Assignment, merged.Original, merged.CoarseHealth = message, message, false
 	a.Resource = &merged
 }
 

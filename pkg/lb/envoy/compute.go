@@ -1,5 +1,7 @@
 package envoy
 
+import "slices"
+
 // tally collects expected shares while the stages hand parts of the traffic on.
 type tally struct {
 	endpoints   []float64 // by Model.hosts
@@ -26,7 +28,11 @@ func (m *Model) Compute() *Result {
 	r := &Result{Rejected: m.rejected, Drops: m.drops, Dropped: m.dropped, Subset: m.subset, Method: m.method()}
 	left := 1 - m.dropped
 	var reach *[100]bool // residues that still look for a host; nil for all
-	for _, b := range m.balancers {
+	var first []float64  // shares after the first attempt
+	for i, b := range m.balancers {
+		if i == 1 {
+			first = slices.Clone(t.endpoints)
+		}
 		left, reach = b.tally(left, reach, t)
 		if left == 0 {
 			break
@@ -37,6 +43,9 @@ func (m *Model) Compute() *Result {
 		r.Loads, r.ZoneAware = m.balancers[0].loads, m.balancers[0].zone.result
 	}
 	m.fill(r, t)
+	for i := range first {
+		r.Endpoints[i].Later = r.Endpoints[i].Share - first[i]
+	}
 	return r
 }
 
@@ -189,6 +198,9 @@ func (m *Model) fill(r *Result, t *tally) {
 			p.Localities = append(p.Localities, m.locality(b, i, j, t.endpoints))
 		}
 		if b == nil {
+			if m.subset.Single && int(m.hosts[m.balancers[0].single].priority) == i {
+				p.HealthyAvailability, p.HealthyLoad, p.Why = 100, 100, "single_host_per_subset: one endpoint gets all"
+			}
 			continue
 		}
 		p.HealthyAvailability, p.DegradedAvailability = b.loads.HealthyAvailability[i], b.loads.DegradedAvailability[i]

@@ -83,6 +83,10 @@ func (m *Model) assemble() error {
 		m.subset.Kind = "no host"
 		if len(attempts) > 0 {
 			m.subset.Kind, m.subset.Match, m.subset.Hosts = attempts[0].kind, attempts[0].match, attempts[0].hosts
+			m.subset.Single = attempts[0].single >= 0
+			for _, a := range attempts[1:] {
+				m.subset.Later = append(m.subset.Later, a.kind)
+			}
 		}
 	}
 	for i := range attempts {

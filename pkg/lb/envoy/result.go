@@ -77,6 +77,8 @@ type EndpointShare struct {
 	Duplicate bool
 	Weight    uint32
 	Share     float64
+	// Later is the part of Share from the attempts after the first, which get what found no endpoint before.
+	Later float64
 }
 
 // Class is the coarse health of an endpoint.
@@ -105,6 +107,12 @@ const (
 type ZoneAwareResult struct {
 	Mode   ZoneAwareMode
 	Reason string
+	// Forced: everything stays only because force_local_zone wants it (direct).
+	Forced bool
+	// Healthy hosts and Localities of priority 0 that are balanced over: a subset's, if there is one.
+	Healthy, Localities int
+	// LocalLocalities of the local cluster have hosts.
+	LocalLocalities int
 	// LocalPercent is the part that stays, in 1/10000 (residual).
 	LocalPercent uint64
 	// ResidualCapacity is cumulative, by locality of priority 0.
@@ -127,4 +135,8 @@ type SubsetResult struct {
 	Match  map[string]any
 	Hosts  int
 	Reason string
+	// Single: one host gets all, whatever its health (single_host_per_subset).
+	Single bool
+	// Later are the kinds of the attempts after the first.
+	Later []string
 }

@@ -28,15 +28,18 @@ func (m *Model) Explain(r *Result) []Step {
 	switch {
 	case len(m.balancers) == 0:
 		s.add("subset", "no endpoints are left: every request that is not dropped fails")
-	case m.balancers[0].single >= 0:
-		s.add("subset", "single_host_per_subset: %s gets all, whatever its health", m.hosts[m.balancers[0].single].Address)
 	default:
-		b := m.balancers[0]
-		b.explainLoads(s)
-		b.explainLocalities(s)
-		b.explainPolicy(s)
-		for i, next := range m.balancers[1:] {
-			s.add("subset", "what finds no endpoint is balanced again, attempt %d: %s", i+2, next.kind)
+		for i, b := range m.balancers {
+			if i > 0 {
+				s.add("subset", "what finds no endpoint is balanced again, attempt %d: %s", i+1, b.kind)
+			}
+			if b.single >= 0 {
+				s.add("subset", "single_host_per_subset: %s gets all, whatever its health", m.hosts[b.single].Address)
+				continue
+			}
+			b.explainLoads(s)
+			b.explainLocalities(s)
+			b.explainPolicy(s)
 		}
 	}
 	if r.Unavailable > 0 {

@@ -35,9 +35,12 @@ func (b *balancer) explainLocalities(s *steps) {
 		s.add("zone-aware", "%s: %d of 10000 of the local cluster, %d of 10000 of this one; gets %s", lv.localities[i].name, z.LocalShare[i], z.Upstream[i],
 			number(b.zone.shares[i]))
 	}
-	if z.Mode == ZoneDirect {
+	switch {
+	case z.Forced:
+		s.add("zone-aware", "direct: force_local_zone keeps everything in the own zone, whatever its part")
+	case z.Mode == ZoneDirect:
 		s.add("zone-aware", "direct: this cluster has enough in the own zone, everything stays there")
-	} else {
+	default:
 		s.add("zone-aware", "residual: %d of 10000 stay in the own zone, the rest goes where capacity is left (cumulative %v)", z.LocalPercent, z.ResidualCapacity)
 	}
 	if z.EnabledPercent < 100 {

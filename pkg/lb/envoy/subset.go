@@ -16,6 +16,7 @@ type attempt struct {
 	levels []level
 	// single is the only host of a single_host_per_subset subset, whatever its health; -1 otherwise.
 	single int32
+	of     int // hosts that match, of which a single one is used
 	kind   string
 	match  map[string]any
 	hosts  int
@@ -101,11 +102,7 @@ func (m *Model) find(used map[string]any) ([]attempt, string) {
 	s := m.in.Policy.Subset
 	if len(used) > 0 {
 		if found, ok := m.findSubset(used); ok {
-			matching := "hosts match"
-			if found.hosts == 1 {
-				matching = "host matches"
-			}
-			return []attempt{found}, fmt.Sprintf("%d %s %s", found.hosts, matching, describe(used))
+			return []attempt{found}, found.matching() + " " + describe(used)
 		}
 		if sel := selectorOf(s.Selectors, used); sel != nil && sel.Fallback != NotDefined {
 			reason := fmt.Sprintf("no host matches %s, the selector falls back to %s", describe(used), sel.Fallback)
@@ -147,8 +144,20 @@ func (m *Model) find(used map[string]any) ([]attempt, string) {
 		any := m.anyEndpoint()
 		any.kind = "panic mode any"
 		next = append(next, any)
+		reason += "; what finds no endpoint there goes to any (panic_mode_any)"
 	}
 	return next, reason
+}
+
+// matching says how many hosts of a subset there are.
+func (a *attempt) matching() string {
+	switch {
+	case a.single >= 0:
+		return fmt.Sprintf("the first (single_host_per_subset) of %d that match", a.of)
+	case a.hosts == 1:
+		return "1 host matches"
+	}
+	return fmt.Sprintf("%d hosts match", a.hosts)
 }
 
 // sorted is the subset as Envoy keeps it: with allow_redundant_keys its selectors are sorted by number of keys, most

@@ -17,7 +17,7 @@ func (m *Model) findSubset(match map[string]any) (attempt, bool) {
 		want = append(want, pair(key, match[key]))
 	}
 	// The first selector that creates a subset decides whether it has one host.
-	single, created := false, false
+	single, created, of := false, false, 0
 	in, held := make([]bool, len(m.hosts)), m.held()
 	first := make(map[uint32]int32)
 	for i := range m.hosts {
@@ -32,7 +32,10 @@ func (m *Model) findSubset(match map[string]any) (attempt, bool) {
 			if !created {
 				single, created = sel.SingleHostPerSubset, true
 			}
-			in[i] = true
+			if !in[i] {
+				in[i] = true
+				of++
+			}
 			if _, ok := first[h.priority]; !ok {
 				first[h.priority] = int32(i)
 			}
@@ -43,7 +46,7 @@ func (m *Model) findSubset(match map[string]any) (attempt, bool) {
 	}
 	if single {
 		lowest := slices.Min(slices.Collect(maps.Keys(first)))
-		return attempt{single: first[lowest], kind: "subset", match: match, hosts: 1}, true
+		return attempt{single: first[lowest], of: of, kind: "subset", match: match, hosts: 1}, true
 	}
 	return m.filtered(in, "subset", match), true
 }

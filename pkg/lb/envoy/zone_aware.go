@@ -34,7 +34,7 @@ func (m *Model) zoneAware(levels []level, threshold uint64) zone {
 	if in.Runtime.ForceLocalZoneMinSize != nil && *in.Runtime.ForceLocalZoneMinSize > 0 {
 		force = in.Runtime.ForceLocalZoneMinSize
 	}
-	z.result.Mode = ZoneNone
+	z.result.Mode, z.result.Healthy, z.result.Localities, z.result.LocalLocalities = ZoneNone, len(lv.healthy), len(lv.localities), len(own.localities)
 	if z.result.Reason = m.zonePrecondition(lv, &own, force != nil); z.result.Reason != "" {
 		return z
 	}
@@ -123,8 +123,9 @@ func (z *zone) route(lv *level, upstream, local []uint64, force *uint64) {
 	z.result.Upstream, z.result.LocalShare = upstream, local
 	z.shares = make([]float64, len(lv.localities))
 	forced := force != nil && uint64(len(lv.localities[0].healthy)) >= *force
-	if z.hasLocal && (upstream[0] > 0 && upstream[0] >= local[0] || forced) {
-		z.result.Mode = ZoneDirect
+	enough := upstream[0] > 0 && upstream[0] >= local[0]
+	if z.hasLocal && (enough || forced) {
+		z.result.Mode, z.result.Forced = ZoneDirect, !enough
 		z.shares[0] = 1
 		return
 	}

@@ -93,7 +93,10 @@ func Evaluate(assertions []*Assertion, r *simulate.Result) ([]Outcome, error) {
 
 func (a *Assertion) evaluate(env *environment, fields map[string]any) (Outcome, error) {
 	value, state, err := env.evaluate(a.ast, fields)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "no such overload"):
+		return Outcome{}, fmt.Errorf("%w (shares are decimal numbers: 2.0 goes with them, 2 does not)", err)
+	case err != nil:
 		return Outcome{}, err
 	}
 	holds, ok := value.Value().(bool)

@@ -36,6 +36,8 @@ func TestEvaluate(t *testing.T) {
 	}{
 		{text: `share("zone=a") <= 0.8`, holds: true},
 		{text: `share("zone=a") <= 0.5`, values: `share("zone=a") = 0.75`},
+		{text: `share("all") == 1`, holds: true},
+		{text: `share("zone=a") >= 1`, values: `share("zone=a") = 0.75`},
 		{text: `dropped == 0.0 && unavailable == 0`, holds: true},
 		{text: `endpoints.all(e, e.share < 0.8)`, holds: true},
 		{text: `endpoints.all(e, e.share < 0.2)`, values: `endpoints = a list of 2; e = 192.0.2.1:80; e.share = 0.75`},
@@ -80,6 +82,7 @@ func TestEvaluateErrors(t *testing.T) {
 		`share("zone=x") > 0.0`: `no endpoint has zone "x"; there is "a", "b"`,
 		`share("zon=a") > 0.0`:  `did you mean "zone"?`,
 		`zone_aware.mod == ""`:  "no such key",
+		`share("all") * 2 > 1`:  "2.0 goes with them",
 	} {
 		compiled, err := Compile([]string{text})
 		if err != nil {

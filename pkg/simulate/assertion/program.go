@@ -35,8 +35,9 @@ func newEnvironment(share functions.UnaryOp) (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Dynamic like the fields, so that it can be compared with whole numbers, too.
 	shareDecl, err := decls.NewFunction(shareFunction,
-		decls.Overload("share_string", []*types.Type{types.StringType}, types.DoubleType, decls.UnaryBinding(share)))
+		decls.Overload("share_string", []*types.Type{types.StringType}, types.DynType, decls.UnaryBinding(share)))
 	if err != nil {
 		return nil, err
 	}
