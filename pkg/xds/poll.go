@@ -61,7 +61,7 @@ func newPoller(o Options, names []string, fn func(*Event) error) *poller {
 	}
 	p.loader = newLoader(o, source, p.follow, "", "")
 	if p.follow {
-		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters)
+		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters, o.Now())
 	}
 	return p
 }
@@ -199,7 +199,7 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 	nack, stop := splitStop(report(ev))
 	switch {
 	case ev.Refused != nil:
-		nack = ev.Refused
+		nack = earlier(ev.Refused, nack)
 	case nack == nil && !isCDS:
 		nack = refusePoll(r, names)
 	}

@@ -27,11 +27,13 @@ func refuseSotW(r *response) error {
 		if item.Any == nil {
 			continue
 		}
-		if !item.Wrapped && item.Any.GetTypeUrl() != r.typeURL {
-			return fmt.Errorf("%s does not match the message-wide type URL %s in DiscoveryResponse %s", item.Any.GetTypeUrl(), r.typeURL, debugText(r.message))
+		isOther := item.Any.GetTypeUrl() != r.typeURL
+		if isOther && !item.Wrapped {
+			text := fmt.Sprintf("%s does not match the message-wide type URL %s in DiscoveryResponse %s", item.Any.GetTypeUrl(), r.typeURL, debugText(r.message))
+			return &DecodeError{i, text}
 		}
-		if err := unpackError(item, r.typeURL); err != nil {
-			return err
+		if isOther || item.Err != nil {
+			return &DecodeError{i, unpackText(item, r.typeURL)}
 		}
 	}
 	return nil
@@ -60,20 +62,33 @@ func (s *session) refuseDelta(r *response) error {
 		seen[name] = true
 	}
 	for i := range r.items {
-		if r.items[i].Asked {
-			if err := unpackError(&r.items[i], r.typeURL); err != nil {
-				return err
-			}
+		if r.items[i].Asked && r.items[i].Err != nil {
+			return &DecodeError{i, unpackText(&r.items[i], r.typeURL)}
 		}
 	}
 	return nil
 }
 
-func unpackError(item *Resource, typeURL string) error {
-	if item.Err == nil {
-		return nil
+func unpackText(item *Resource, typeURL string) string {
+	return fmt.Sprintf("Unable to unpack as %s: %s", strings.TrimPrefix(typeURL, typePrefix), debugText(item.Any))
+}
+
+// DecodeError is what Envoy refuses a response for when it decodes the resource with an index.
+type DecodeError struct {
+	Index int
+	Text  string
+}
+
+func (e *DecodeError) Error() string { return e.Text }
+
+// earlier is what Envoy meets first: what it refuses of the response as a whole, unless that is about a resource that comes
+// after the one that the callback refuses.
+func earlier(refused, nack error) error {
+	var whole, one *DecodeError
+	if refused == nil || errors.As(refused, &whole) && errors.As(nack, &one) && one.Index < whole.Index {
+		return nack
 	}
-	return fmt.Errorf("Unable to unpack as %s: %s", strings.TrimPrefix(typeURL, typePrefix), debugText(item.Any))
+	return refused
 }
 
 // refuseGRPC follows grpc-go's DecodeResourceTypeAndName and its collection of errors (grpc-eds.md 1).
@@ -124,9 +139,14 @@ func (s *session) refuseNames(r *response) error {
 	if s.client == diag.GRPC || r.typeURL != s.edsURL {
 		return nil
 	}
+	seen := map[string]bool{}
 	for i := range r.items {
 		item := &r.items[i]
-		if !item.Asked || item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
+		if !item.Asked || seen[item.Name] { // of a name that occurs twice only the first is looked at
+			continue
+		}
+		seen[item.Name] = true
+		if item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
 			continue
 		}
 		inner := ""

@@ -62,9 +62,14 @@ func newSession(o Options, names []string, ads bool) *session {
 	s.eds = s.subscription(s.edsURL, false)
 	if s.follow {
 		s.cds = s.subscription(s.cdsURL, true)
-		s.warm = newWarming(o.FetchTimeout, o.StaticClusters)
+		s.warm = newWarming(o.FetchTimeout, o.StaticClusters, o.Now())
+		s.warm.settled = s.afterWarming // one by one: Envoy sends a request for each
 	} else {
-		s.eds.setNames(names)
+		changes := make([]change, len(names))
+		for i, name := range names {
+			changes[i] = change{name, true}
+		}
+		s.eds.setNames(names, changes)
 	}
 	return s
 }
@@ -175,8 +180,8 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	}
 	if refused == nil && nack == nil {
 		refused = s.refuseNames(r)
-	} else if refused == nil {
-		refused = nack
+	} else {
+		refused = earlier(refused, nack)
 	}
 	accepted := refused == nil || s.ack != AckValid
 	if !s.delta {
@@ -184,6 +189,9 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	}
 	if accepted || s.client == diag.GRPC {
 		s.taken(r, now)
+	} else if s.follow {
+		s.warm.failed()
+		s.afterWarming()
 	}
 	s.eds.take(r, asked, s.status(refused), s.ack != AckNever)
 	s.eds.pause(false)
@@ -219,12 +227,12 @@ func (s *session) taken(r *response, now time.Time) {
 
 // afterWarming updates the names and lets a CDS answer go that waited for the last warming cluster.
 func (s *session) afterWarming() {
-	if s.warm.changed() {
-		s.eds.setNames(s.warm.names())
+	if changes, changed := s.warm.changed(); changed {
+		s.eds.setNames(s.warm.names(), changes)
 		s.eds.touch()
 		s.flush(s.eds)
 	}
-	s.cds.pause(s.ads && s.warm.isWarming())
+	s.cds.pause(s.ads && s.warm.holdsBack())
 	s.flush(s.cds)
 }
 
@@ -247,19 +255,28 @@ func (s *session) receiveCDS(r *response, refused error, now time.Time, ev *Even
 		refused = refuseClusters(clusters)
 	}
 	if nack != nil && s.ack == AckValid {
-		whole, refused = true, nack
+		if !whole {
+			refused = nil // clusters are applied when all of them are decoded
+		}
+		whole, refused = true, earlier(refused, nack)
 	}
-	if !whole {
+	if whole {
+		s.warm.clustersOver()
+	} else {
 		s.eds.pause(true)
 		s.warm.update(clusters, r, now)
+		if s.warm.letsGo() && s.delta { // in state of the world a type is paused while its response is applied
+			s.cds.pause(false)
+			s.flush(s.cds)
+		}
 		s.eds.pause(false)
 	}
-	if s.warm.changed() {
-		s.eds.setNames(s.warm.names())
+	if changes, changed := s.warm.changed(); changed {
+		s.eds.setNames(s.warm.names(), changes)
 		s.eds.touch()
 	}
 	s.flush(s.eds)
-	s.cds.pause(s.ads && s.warm.isWarming())
+	s.cds.pause(s.ads && s.warm.holdsBack())
 	s.cds.take(r, func(string) bool { return true }, s.status(refused), s.ack != AckNever)
 	s.flush(s.cds)
 	return stop
