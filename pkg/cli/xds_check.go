@@ -101,18 +101,27 @@ func (c *checker) event(ev *xds.Event) error {
 		return nil
 	}
 	report := c.run(resources)
-	first := make(map[string]bool, len(resources))
-	for i, r := range resources {
-		switch {
-		case !ev.Resources[of[i]].Asked || c.shows != nil && !c.shows(r.Name):
-		case first[r.Name]:
-			c.add(r.Name, report, i)
-		default:
-			c.keep(r.Name, report, i)
-			first[r.Name] = true
+	c.keepAll(report, resources, ev, of)
+	return c.refusal(report, resources, ev, of)
+}
+
+// keepAll stores what a report says of the resources that were asked for: what is found in a copy that the client does not
+// keep goes with the one that it keeps.
+func (c *checker) keepAll(report judged, resources []*eds.Resource, ev *xds.Event, of []int) {
+	kept := make(map[string]bool, len(resources))
+	for _, passed := range []bool{false, true} {
+		for i, r := range resources {
+			item := &ev.Resources[of[i]]
+			switch {
+			case item.Passed != passed || !item.Asked || c.shows != nil && !c.shows(r.Name):
+			case kept[r.Name]:
+				c.add(r.Name, report, i)
+			default:
+				c.keep(r.Name, report, i)
+				kept[r.Name] = true
+			}
 		}
 	}
-	return c.refusal(report, resources, ev, of)
 }
 
 // judged is a report with its findings by resource.
@@ -211,11 +220,8 @@ func (c *checker) refusal(report judged, resources []*eds.Resource, ev *xds.Even
 // state of the world, and nothing in delta; nothing more of further copies of a name.
 func refusalEnvoy(report judged, resources []*eds.Resource, ev *xds.Event, of []int) error {
 	var late error
-	reached := map[string]bool{}
 	for i, r := range resources {
 		item := &ev.Resources[of[i]]
-		reaches := item.Asked && !reached[item.Name]
-		reached[item.Name] = true
 		text, f := refusedFor(report, i, diag.Envoy)
 		if f == nil && text == "" {
 			continue
@@ -228,7 +234,7 @@ func refusalEnvoy(report judged, resources []*eds.Resource, ev *xds.Event, of []
 		switch {
 		case early && (item.Asked || r.Source != eds.FromDelta):
 			return &xds.DecodeError{Index: of[i], Text: text}
-		case !early && reaches && late == nil:
+		case !early && item.Asked && !item.Passed && late == nil:
 			late = errors.New(text)
 		}
 	}

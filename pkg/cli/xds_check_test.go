@@ -91,6 +91,12 @@ func TestFetchDuplicateName(t *testing.T) {
 			t.Errorf("standard error lacks %q:\n%s", want, stderr)
 		}
 	}
+	addr, stopSecond := serveOnce(t, resp)
+	defer stopSecond()
+	stdout, _, _ = runMain(t, "fetch", "twice", "--server", addr, "--plaintext", "--service", "eds", "--fail-on", "never", "--client", "grpc")
+	if n := strings.Count(stdout, "address: 10."); n != 2 {
+		t.Errorf("%d endpoints are printed for gRPC, want those of the last copy:\n%s", n, stdout)
+	}
 }
 
 // TestHostileServer prints what a server says without the control characters that it may hold.

@@ -184,6 +184,7 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 	for i := range r.items {
 		r.items[i].Asked = isCDS || slices.Contains(names, r.items[i].Name)
 	}
+	markPassed(r.items, p.o.Client)
 	ev.Resources = r.items
 	ev.Refused = refuseSotW(r)
 	if isCDS {

@@ -139,14 +139,9 @@ func (s *session) refuseNames(r *response) error {
 	if s.client == diag.GRPC || r.typeURL != s.edsURL {
 		return nil
 	}
-	seen := map[string]bool{}
 	for i := range r.items {
 		item := &r.items[i]
-		if !item.Asked || seen[item.Name] { // of a name that occurs twice only the first is looked at
-			continue
-		}
-		seen[item.Name] = true
-		if item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
+		if !item.Asked || item.Passed || item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
 			continue
 		}
 		inner := ""

@@ -303,6 +303,7 @@ func (s *session) fill(r *response, ev *Event, asked func(string) bool, sub subs
 			item.Heartbeat = false // no body, and no version that is held: Envoy decodes an empty message
 		}
 	}
+	markPassed(r.items, s.client)
 	ev.Resources = r.items
 }
 
