@@ -91,7 +91,7 @@ func (c *checker) event(ev *xds.Event) error {
 		if judged == nil && !r.Heartbeat {
 			judged = r.Broken
 		}
-		if judged != nil {
+		if judged != nil && !r.Inline {
 			judged.File = c.server
 			resources = append(resources, judged)
 			of = append(of, i)
