@@ -153,7 +153,15 @@ func (s *session) wants(name string) bool {
 // nobody subscribed gets neither: ok is false.
 func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Event) error) (stop, ok bool) {
 	isCDS := s.follow && r.typeURL == s.cdsURL
-	if !isCDS && (r.typeURL != s.edsURL || s.follow && !s.warm.begun) {
+	switch {
+	case isCDS:
+	case r.typeURL != s.edsURL:
+		return false, false
+	case s.follow && !s.warm.begun:
+		// Envoy answers some of them, with a request that lacks its type_url: only what it keeps of them is of use.
+		if state, ok := s.eds.(*sotwSubscription); ok && s.warm.applied && s.asEnvoy() {
+			state.unwatched(r)
+		}
 		return false, false
 	}
 	sub := s.eds
@@ -173,7 +181,7 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	}
 	ev.Refused = refused
 	nack, stop := splitStop(check(ev))
-	if state, ok := s.eds.(*sotwSubscription); ok && s.follow && len(s.warm.watches) == 0 && s.ack == AckValid && s.client == diag.Envoy {
+	if state, ok := s.eds.(*sotwSubscription); ok && s.follow && len(s.warm.watches) == 0 && s.asEnvoy() {
 		state.unwatched(r) // a server that takes the answer for a NACK may loop: so only where Envoy is to be followed
 		s.flush(s.eds)
 		return stop, true
@@ -198,6 +206,9 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	s.flush(s.eds)
 	return stop, true
 }
+
+// asEnvoy tells whether Envoy is to be followed in what no server should depend on.
+func (s *session) asEnvoy() bool { return s.ack == AckValid && s.client == diag.Envoy }
 
 // taken applies the good news of an EDS response: clusters that waited for it are warm, timers start anew.
 func (s *session) taken(r *response, now time.Time) {

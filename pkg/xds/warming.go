@@ -19,6 +19,7 @@ type warming struct {
 	begun    bool          // a cluster with EDS was seen: there is an EDS subscription
 	started  bool          // all clusters of the start have been answered or timed out
 	received bool          // a CDS response was processed, refused, or waited for in vain
+	applied  bool          // one was processed
 	patience time.Time     // when the first CDS response is waited for no longer; zero: for ever
 	active   map[string]*instance
 	warm     map[string]*instance
@@ -60,6 +61,7 @@ func newWarming(timeout time.Duration, static []string, now time.Time) *warming 
 
 // update applies a CDS response: what it holds, then what it removes.
 func (w *warming) update(clusters []Cluster, r *response, now time.Time) {
+	w.applied = true
 	present := map[string]bool{}
 	for i := range clusters {
 		c := &clusters[i]

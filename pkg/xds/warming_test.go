@@ -232,6 +232,13 @@ func TestWarming(t *testing.T) {
 			"open", "eds [b c]",
 			"eds 7 refused", "cds 5 NACK, eds [b c] n7 NACK",
 		}},
+		{"an empty response before there is a cluster with EDS is remembered", SotW, []string{
+			"open", "cds",
+			"eds 1", "",
+			"cds 2 c!", "cds 2 n2",
+			"eds 4", "",
+			"cds 5 a?", "eds [a] 4 n4",
+		}},
 		{"the first message of a stream may be an acknowledgement", Delta, []string{
 			"open", "cds",
 			"cds 1 c", "eds +c, cds n1",
