@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 )
 
@@ -109,6 +111,18 @@ func refuseGRPC(r *response) error {
 		return nil
 	}
 	return RefusalGRPC(errs, nil)
+}
+
+// maxSizeGRPC is the largest message that grpc-go's xDS client takes: it leaves gRPC's default as it is
+// (internal/xds/clients/grpctransport).
+const maxSizeGRPC = 4 << 20
+
+// tooLargeGRPC is grpc-go's error about a message that is too large. It ends the stream, asks anew and meets it again.
+func tooLargeGRPC(r *response) error {
+	if size := proto.Size(r.message); size > maxSizeGRPC {
+		return fmt.Errorf("rpc error: code = ResourceExhausted desc = grpc: received message larger than max (%d vs. %d)", size, maxSizeGRPC)
+	}
+	return nil
 }
 
 // RefusalGRPC joins what grpc-go finds in a response as it does (combineErrors in internal/xds): errors of which it does

@@ -179,7 +179,9 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	if isCDS {
 		return s.receiveCDS(r, refused, now, ev, check), true
 	}
-	ev.Refused = refused
+	if ev.Refused = refused; refused == nil && s.client == diag.GRPC {
+		ev.Refused = tooLargeGRPC(r) // its stream would end, without a NACK
+	}
 	nack, stop := splitStop(check(ev))
 	if state, ok := s.eds.(*sotwSubscription); ok && s.follow && len(s.warm.watches) == 0 && s.asEnvoy() {
 		state.unwatched(r) // a server that takes the answer for a NACK may loop: so only where Envoy is to be followed
