@@ -8,9 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
-
-	"github.com/google/renameio/v2"
 )
 
 // ErrChanged tells that a file is not any more what was read.
@@ -25,7 +22,7 @@ func WriteFile(ctx context.Context, path string, old, data []byte) error {
 	if err != nil {
 		return bareError(err)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(info.Mode().Perm()))
+	f, err := NewPending(path)
 	if err != nil {
 		return bareError(err)
 	}
@@ -46,30 +43,14 @@ func WriteFile(ctx context.Context, path string, old, data []byte) error {
 }
 
 // fill writes the data and gives the new file the owner and mode of the old one.
-func fill(f *renameio.PendingFile, info fs.FileInfo, data []byte) error {
+func fill(f *Pending, info fs.FileInfo, data []byte) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := KeepOwner(f.File, info); err != nil {
+	if err := KeepOwner(f, info); err != nil {
 		return fmt.Errorf("keep the owner: %w", bareError(err))
 	}
 	return f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)) // chown may clear bits
-}
-
-// KeepOwner gives a file the owner of another, of which info tells.
-func KeepOwner(f *os.File, info fs.FileInfo) error {
-	was, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	now, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if is, ok := now.Sys().(*syscall.Stat_t); ok && is.Uid == was.Uid && is.Gid == was.Gid {
-		return nil
-	}
-	return f.Chown(int(was.Uid), int(was.Gid))
 }
 
 // writable follows links to a regular file that may be written. The mode counts also for root, whom the system lets
@@ -93,19 +74,6 @@ func writable(path string) (string, fs.FileInfo, error) {
 		return "", nil, err
 	}
 	return path, info, f.Close()
-}
-
-// syncDir makes a rename in a folder last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return bareError(err)
-	}
-	err = d.Sync()
-	if closeErr := d.Close(); err == nil {
-		err = closeErr
-	}
-	return bareError(err)
 }
 
 // bareError takes operation and path off an error of package os: the caller names the file.

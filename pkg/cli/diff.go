@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type diffOptions struct {
 	xdsFlags
 	clusterFile string
 	name        string
+	timeout     time.Duration
 	outputs     []target
 }
 
@@ -64,6 +66,7 @@ file, "-", a recording of fetch or watch, a management server (xds://HOST:PORT/N
 	if err := cmd.Flags().MarkHidden("server"); err != nil { // it stands in the side
 		panic(err) // not declared: a mistake that every start shows
 	}
+	timeoutVar(cmd, &o.timeout, "longest time to wait for all answers of a live side")
 	cmd.Flags().StringVar(&o.clusterFile, "cluster", "", "file with the Cluster (or clusters) around the assignments")
 	cmd.Flags().StringVar(&o.name, "name", "", "name of the one assignment to compare (all when unset)")
 	completeFlag(cmd, "name", completeNames(env))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +20,6 @@ const (
 	schemeXDS   = "xds://"
 	schemeAdmin = "admin://"
 )
-
-// sideTimeout is how long a live side may take.
-const sideTimeout = 15 * time.Second
 
 // loadSide reads one side of a diff: a file, a directory, standard input, a recording, a management server
 // (xds://HOST:PORT/NAME) or the admin interface of an Envoy (admin://HOST:PORT/NAME).
@@ -74,7 +70,7 @@ func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), sideTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 	defer cancel()
 	tracker, err := xds.Fetch(ctx, opts, names, func(*xds.Event) error { return nil })
 	var failed *xds.StreamError
@@ -87,7 +83,7 @@ func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*
 		return nil, err
 	}
 	if unanswered := tracker.Unanswered(); len(unanswered) > 0 {
-		return nil, noAnswer(side, unanswered)
+		return nil, o.noAnswer(side, unanswered)
 	}
 	var out []*eds.Resource
 	for _, a := range fetched(tracker) {
@@ -97,8 +93,9 @@ func (o *diffOptions) fromServer(cmd *cobra.Command, env *Env, side string) ([]*
 }
 
 // noAnswer is the error for names of a side that a server says nothing of. The side is as the user gave it.
-func noAnswer(side string, names []string) error {
-	return errUnanswered(fmt.Errorf("%s%s: no answer for %s within %s", schemeXDS, render.OneLine(side), quotedNames(names), sideTimeout))
+func (o *diffOptions) noAnswer(side string, names []string) error {
+	err := fmt.Errorf("%s%s: no answer for %s within %s", schemeXDS, render.OneLine(side), quotedNames(names), o.timeout)
+	return errUnanswered(withHint(err, "'edsctl fetch' with the same flags explains why"))
 }
 
 // fromAdmin reads what a running Envoy has applied.
@@ -108,7 +105,7 @@ func (o *diffOptions) fromAdmin(cmd *cobra.Command, env *Env, side string) ([]*e
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), sideTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 	defer cancel()
 	admin, err := xds.ReadAdmin(ctx, d, names)
 	if err != nil {

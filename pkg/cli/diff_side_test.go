@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 )
@@ -15,7 +16,7 @@ func TestDiffHostileSides(t *testing.T) {
 	_, stderr, code := runMain(t, "diff", "admin://"+addr+"/no\x1b[31m\nbody", "admin://"+addr)
 	_, missing, _ := strings.Cut(stderr, addr)
 	tests := []struct{ name, got, want string }{
-		{"server", noAnswer("cp:1/a\x1b[31m\nb", []string{"a\x1b[31m\nb"}).Error(), `xds://cp:1/a` + "\ufffd" + `[31m b: no answer for "a\x1b[31m\nb" within 15s`},
+		{"server", (&diffOptions{timeout: 15 * time.Second}).noAnswer("cp:1/a\x1b[31m\nb", []string{"a\x1b[31m\nb"}).Error(), `xds://cp:1/a` + "\ufffd" + `[31m b: no answer for "a\x1b[31m\nb" within 15s`},
 		{
 			"admin", fmt.Sprintf("%d %s", code, missing),
 			"4 /no\ufffd[31m body: Envoy has no active cluster for \"no\\x1b[31m\\nbody\"\n",

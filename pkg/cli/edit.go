@@ -223,7 +223,7 @@ func (o *editOptions) pick(t *edited) (func(*eds.Resource) bool, error) {
 	case len(names) == 0:
 		return nil, fmt.Errorf("%s: the file holds no assignment of its own", t.name)
 	case len(chosen) == 0:
-		return nil, withHint(fmt.Errorf("--name: no assignment is called %q", o.name), didYouMean(o.name, names, "")...)
+		return nil, noSuchName(o.name, names)
 	case len(chosen) > 1 && o.name == "" && !o.all:
 		return nil, withHint(usagef("%s holds %s: say which with --name, or --all", t.name, counted(len(names), "assignment")), "they are "+someNames(names))
 	}
@@ -250,6 +250,15 @@ func someNames(names []string) string {
 		return strings.Join(names[:shownNames], ", ") + fmt.Sprintf(" and %d more", len(names)-shownNames)
 	}
 	return strings.Join(names, ", ")
+}
+
+// noSuchName is the error of a --name that fits none of the names.
+func noSuchName(name string, names []string) error {
+	hints := didYouMean(name, names, "")
+	if hints == nil {
+		hints = []string{"there is " + someNames(names)}
+	}
+	return withHint(fmt.Errorf("--name: no assignment is called %q", name), hints...)
 }
 
 // edited is a file that is being edited.

@@ -49,8 +49,7 @@ are explained, and make the exit code 4.`,
 	o.xdsFlags.bind(cmd)
 	o.xdsCheck.bind(cmd)
 	o.bindFailOn(cmd)
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 15*time.Second, "longest time to wait for all answers")
-	limitFlag(cmd.Flags(), "timeout", "a duration like 15s, more than 0", func() bool { return o.timeout > 0 })
+	timeoutVar(cmd, &o.timeout, "longest time to wait for all answers")
 	cmd.Flags().BoolVar(&o.retry, "retry", false, "try again until --timeout when the connection fails or ends")
 	cmd.Flags().CountVarP(&o.verbose, "verbose", "v", "tell what is sent and received; twice: whole messages")
 	cmd.Flags().StringVar(&o.record, "record", "", "append every message to this file, for edsctl replay")
@@ -65,6 +64,12 @@ are explained, and make the exit code 4.`,
 // outputVar declares -o, --output with one value.
 func outputVar(cmd *cobra.Command, value *string, formats []string) {
 	enumVarP(cmd, value, "output", "o", formats[0], formats, "output format")
+}
+
+// timeoutVar declares --timeout.
+func timeoutVar(cmd *cobra.Command, timeout *time.Duration, help string) {
+	cmd.Flags().DurationVar(timeout, "timeout", 15*time.Second, help)
+	limitFlag(cmd.Flags(), "timeout", "a duration like 15s, more than 0", func() bool { return *timeout > 0 })
 }
 
 func runFetch(cmd *cobra.Command, env *Env, o *fetchOptions, names []string) error {

@@ -8,6 +8,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/edsctl/edsctl/pkg/xds"
 )
@@ -80,5 +81,23 @@ func TestFetchRefusedAsWhole(t *testing.T) {
 	}
 	if _, stderr, code := runMain(t, append(args, "--fail-on", "never")...); code != 0 || strings.Contains(stderr, "edsctl: ") {
 		t.Errorf("with --fail-on never: exit code %d, %s", code, stderr)
+	}
+}
+
+// TestFetchTooLargeForGRPC fetches more than grpc-go 1.85 takes: its stream ended with this error, again and again.
+func TestFetchTooLargeForGRPC(t *testing.T) {
+	t.Parallel()
+	large := withEndpoints("a", 1, 1)
+	large.Endpoints[0].Locality, large.Endpoints[0].LoadBalancingWeight = &corev3.Locality{}, wrapperspb.UInt32(1)
+	large.Endpoints[0].LbEndpoints[0].GetEndpoint().Hostname = strings.Repeat("x", 4<<20)
+	addr, stop := serveStream(t, play([]step{{`^eds`, sotw(xds.AssignmentURL(xds.V3), "1", "1", large)}}))
+	defer stop()
+	args := []string{"fetch", "a", "--server", addr, "--plaintext", "--service", "eds", "--output", "table"}
+	want := "grpc refuses the response as a whole, with every assignment in it: rpc error: code = ResourceExhausted desc = grpc: received message larger than max ("
+	if _, stderr, code := runMain(t, append(args, "--client", "grpc")...); code != exitFindings || !strings.Contains(stderr, want) || !strings.HasSuffix(stderr, "vs. 4194304)\n") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if _, stderr, code := runMain(t, args...); code != 0 {
+		t.Errorf("Envoy: exit code %d, %s", code, stderr)
 	}
 }

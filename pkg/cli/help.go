@@ -19,6 +19,9 @@ func newHelpCmd() *cobra.Command {
 			var out []cobra.Completion
 			if at, _, err := cmd.Root().Find(args); err == nil {
 				for _, sub := range at.Commands() {
+					if sub.Hidden {
+						continue
+					}
 					out = append(out, cobra.CompletionWithDesc(sub.Name(), sub.Short))
 				}
 			}

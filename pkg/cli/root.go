@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -263,7 +264,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		if len(name) == 1 && missing.GetSpecifiedShortnames() != "" {
-			return usageError(withHint(fmt.Errorf("-%s: unknown flag", name), seeHelp(cmd)))
+			return usageError(withHint(fmt.Errorf("-%s: unknown flag", name), append(fileHint("-"+missing.GetSpecifiedShortnames()), seeHelp(cmd))...))
 		}
 		return usageError(withHint(fmt.Errorf("--%s: unknown flag", name),
 			append(didYouMean("--"+name, names, ""), seeHelp(cmd))...))
@@ -297,4 +298,12 @@ func flagValueError(name, value string, why error) error {
 
 func seeHelp(cmd *cobra.Command) string {
 	return fmt.Sprintf("run '%s --help' for the flags", cmd.CommandPath())
+}
+
+// fileHint tells how to name a file whose name begins like a flag.
+func fileHint(arg string) []string {
+	if _, err := os.Stat(arg); err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("for the file of this name give './%s'", arg)}
 }

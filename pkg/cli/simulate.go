@@ -130,7 +130,7 @@ func runSimulate(cmd *cobra.Command, env *Env, o *simulateOptions, args []string
 		fmt.Fprint(env.Stderr, failed)
 		err = errors.Join(err, errFindings())
 	}
-	return errors.Join(err, rejected(result.Results))
+	return errors.Join(err, rejected(result.Results, o.outputs))
 }
 
 // check refuses combinations of flags that have no meaning.
@@ -235,12 +235,21 @@ func assertAll(compiled []*assertion.Assertion, results []*simulate.Result) (fai
 	return b.String(), nil
 }
 
-// rejected is the exit code 1 of an assignment that a client does not take.
-func rejected(results []*simulate.Result) error {
-	if slices.ContainsFunc(results, func(r *simulate.Result) bool { return !r.Accepted() && r.Verdict != string(diag.NotApplicable) }) {
-		return errFindings()
+// rejected is the exit code 1 of assignments that a client does not take. It has their reasons where no output has them.
+func rejected(results []*simulate.Result, outputs []target) error {
+	isTold := slices.ContainsFunc(outputs, func(t target) bool { return t.format != "csv" })
+	var errs []error
+	for _, r := range results {
+		switch {
+		case r.Accepted() || r.Verdict == string(diag.NotApplicable):
+		case isTold:
+			return errFindings()
+		default:
+			text := fmt.Sprintf("%s (%s): %s: %s", render.OneLine(r.Name), r.Client, r.Verdict, render.Reason(r.Message))
+			errs = append(errs, &codeError{exitFindings, errors.New(strings.TrimSuffix(text, ": "))})
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func runSweep(cmd *cobra.Command, env *Env, o *simulateOptions, in []simulated, options *simulate.Options) error {
@@ -275,12 +284,12 @@ func runSweep(cmd *cobra.Command, env *Env, o *simulateOptions, in []simulated, 
 	if err := selectsNothing(results, len(options.Changes)); err != nil {
 		return err
 	}
-	if len(missed) > 0 && len(out.Sweeps) == 0 && rejected(out.Rejected) == nil {
+	if len(missed) > 0 && len(out.Sweeps) == 0 && rejected(out.Rejected, o.outputs) == nil {
 		return missed[0]
 	}
 	err = writeTargets(cmd.Context(), env, o.outputs, out.Write, renderOptions(cmd, env))
 	if err == nil && o.plot != "" && len(out.Sweeps) > 0 {
 		err = writePlot(cmd.Context(), env, o.plot, out)
 	}
-	return errors.Join(err, rejected(out.Rejected))
+	return errors.Join(err, rejected(out.Rejected, o.outputs))
 }

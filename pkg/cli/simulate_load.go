@@ -137,7 +137,7 @@ func named(cmd *cobra.Command, all []simulated, name string, args []string) ([]s
 		}
 	}
 	if len(out) == 0 {
-		return nil, withHint(fmt.Errorf("--name: no assignment is called %q", name), didYouMean(name, names, "")...)
+		return nil, noSuchName(name, names)
 	}
 	return out, nil
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/edsctl/edsctl/pkg/author"
@@ -87,7 +86,7 @@ func (l *targetList) Replace(texts []string) error {
 // writeTargets writes a result to every target. Files are written beside their place and put there when all of them
 // are complete, so that a failure or an interrupt leaves what was there.
 func writeTargets(ctx context.Context, env *Env, targets []target, write func(w io.Writer, format string, o render.Options) error, options func(target) render.Options) error {
-	var pending []*renameio.PendingFile
+	var pending []*author.Pending
 	defer func() {
 		for _, f := range pending {
 			_ = f.Cleanup() // a no-op for those that are in their place
@@ -123,7 +122,7 @@ func writeTargets(ctx context.Context, env *Env, targets []target, write func(w 
 }
 
 // writeFile writes one target to a pending file. What is no regular file (a device, a pipe) is written as it is.
-func writeFile(t target, pending *[]*renameio.PendingFile, write func(io.Writer, string, render.Options) error, o render.Options) error {
+func writeFile(t target, pending *[]*author.Pending, write func(io.Writer, string, render.Options) error, o render.Options) error {
 	path := t.file
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -144,14 +143,14 @@ func writeFile(t target, pending *[]*renameio.PendingFile, write func(io.Writer,
 	case exists && info.Mode().Perm()&0o222 == 0:
 		return errors.New("the file is read-only")
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	f, err := author.NewPending(path)
 	if err != nil {
 		return err
 	}
 	*pending = append(*pending, f)
 	if exists {
 		// Only root gives files away: what others may write, such as a report of root's, becomes theirs.
-		if err := author.KeepOwner(f.File, info); err != nil && !errors.Is(err, fs.ErrPermission) {
+		if err := author.KeepOwner(f, info); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("keep the owner: %w", bareError(err))
 		}
 	}

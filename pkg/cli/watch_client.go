@@ -70,7 +70,9 @@ func adminHolds(ctx context.Context, d xds.Dial, names []string) (*clientHolds, 
 	out := &clientHolds{}
 	for i := range admin.Assignments {
 		a := &admin.Assignments[i]
-		out.add(heldBy(a.Resource.Name, "", a.Resource), a.IsEDS(), a.Cluster)
+		held := heldBy(a.Resource.Name, "", a.Resource)
+		held.Inline = !a.IsEDS()
+		out.add(held, a.IsEDS(), a.Cluster)
 	}
 	return out, nil
 }

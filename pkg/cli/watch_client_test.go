@@ -166,6 +166,16 @@ func TestWatchAdmin(t *testing.T) {
 	}
 }
 
+// TestWatchAdminStatic watches the assignment of a cluster without EDS, which nobody has sent: there is nothing to judge.
+func TestWatchAdminStatic(t *testing.T) {
+	t.Parallel()
+	addr, _ := serveAdmin(t, []adminPoll{{static: withHost("s", "host.example")}})
+	stdout, stderr, code := runMain(t, "watch", "--admin", addr, "--max-updates", "1")
+	if code != 0 || !strings.HasSuffix(stdout, "s  -  1 endpoint\n") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+}
+
 // TestWatchAdminDelay polls every second when the delay is 0, as REST does.
 func TestWatchAdminDelay(t *testing.T) {
 	t.Parallel()

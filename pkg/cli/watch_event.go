@@ -118,18 +118,12 @@ func (w *watching) received(ev *xds.Event) (done bool) {
 // shows tells whether the user wants to see a name.
 func (w *watching) shows(name string) bool { return len(w.only) == 0 || slices.Contains(w.only, name) }
 
-// shown are the resources that were asked for and that the user wants to see. Of a name that is there twice Envoy keeps the
-// first.
+// shown are the resources that were asked for, that the client keeps, and that the user wants to see.
 func (w *watching) shown(ev *xds.Event) iter.Seq[*xds.Resource] {
 	return func(yield func(*xds.Resource) bool) {
-		seen := make(map[string]bool, len(ev.Resources))
 		for i := range ev.Resources {
 			r := &ev.Resources[i]
-			if !r.Asked || seen[r.Name] || !w.shows(r.Name) {
-				continue
-			}
-			seen[r.Name] = true
-			if !yield(r) {
+			if r.Asked && !r.Passed && w.shows(r.Name) && !yield(r) {
 				return
 			}
 		}

@@ -84,35 +84,44 @@ func (c *checker) event(ev *xds.Event) error {
 		c.refused = ev.Refused
 	}
 	var resources []*eds.Resource
-	var asked []bool
+	var of []int // the index in the response
 	for i := range ev.Resources {
 		r := &ev.Resources[i]
 		judged := r.Assignment
 		if judged == nil && !r.Heartbeat {
 			judged = r.Broken
 		}
-		if judged != nil {
+		if judged != nil && !r.Inline {
 			judged.File = c.server
 			resources = append(resources, judged)
-			asked = append(asked, r.Asked)
+			of = append(of, i)
 		}
 	}
 	if len(resources) == 0 {
 		return nil
 	}
 	report := c.run(resources)
-	first := make(map[string]bool, len(resources))
-	for i, r := range resources {
-		switch {
-		case !asked[i] || c.shows != nil && !c.shows(r.Name):
-		case first[r.Name]:
-			c.add(r.Name, report, i)
-		default:
-			c.keep(r.Name, report, i)
-			first[r.Name] = true
+	c.keepAll(report, resources, ev, of)
+	return c.refusal(report, resources, ev, of)
+}
+
+// keepAll stores what a report says of the resources that were asked for: what is found in a copy that the client does not
+// keep goes with the one that it keeps.
+func (c *checker) keepAll(report judged, resources []*eds.Resource, ev *xds.Event, of []int) {
+	kept := make(map[string]bool, len(resources))
+	for _, passed := range []bool{false, true} {
+		for i, r := range resources {
+			item := &ev.Resources[of[i]]
+			switch {
+			case item.Passed != passed || !item.Asked || c.shows != nil && !c.shows(r.Name):
+			case kept[r.Name]:
+				c.add(r.Name, report, i)
+			default:
+				c.keep(r.Name, report, i)
+				kept[r.Name] = true
+			}
 		}
 	}
-	return c.refusal(report, resources, asked)
 }
 
 // judged is a report with its findings by resource.
@@ -166,7 +175,7 @@ func (c *checker) clusters(ev *xds.Event) error {
 		}
 		full, whole := xds.ClusterRefusalText(&ev.Clusters[at[k]], text)
 		if whole {
-			return errors.New(full)
+			return &xds.DecodeError{Index: at[k], Text: full}
 		}
 		ev.Clusters[at[k]].Err = errors.New(strings.TrimPrefix(full, "Error adding/updating cluster(s) "+resources[k].Name+": "))
 	}
@@ -199,19 +208,20 @@ func (c *checker) keep(name string, report judged, index int) {
 // watchStage begins the stages that only resources reach that were asked for.
 const watchStage = "08"
 
-// refusal is the client's reason to refuse a response.
-func (c *checker) refusal(report judged, resources []*eds.Resource, asked []bool) error {
+// refusal is the client's reason to refuse a response, of which the resources have the indexes of.
+func (c *checker) refusal(report judged, resources []*eds.Resource, ev *xds.Event, of []int) error {
 	if c.client == diag.GRPC {
 		return refusalGRPC(report, resources)
 	}
-	return refusalEnvoy(report, resources, asked)
+	return refusalEnvoy(report, resources, ev, of)
 }
 
 // refusalEnvoy is the first thing that Envoy refuses. Of resources that nobody asked for it checks bytes and constraints in
-// state of the world, and nothing in delta.
-func refusalEnvoy(report judged, resources []*eds.Resource, asked []bool) error {
+// state of the world, and nothing in delta; nothing more of further copies of a name.
+func refusalEnvoy(report judged, resources []*eds.Resource, ev *xds.Event, of []int) error {
 	var late error
 	for i, r := range resources {
+		item := &ev.Resources[of[i]]
 		text, f := refusedFor(report, i, diag.Envoy)
 		if f == nil && text == "" {
 			continue
@@ -222,10 +232,9 @@ func refusalEnvoy(report judged, resources []*eds.Resource, asked []bool) error 
 			text = xds.RefusalText(r, text, f.Path)
 		}
 		switch {
-		case !asked[i] && (r.Source == eds.FromDelta || !early):
-		case early:
-			return errors.New(text)
-		case late == nil:
+		case early && (item.Asked || r.Source != eds.FromDelta):
+			return &xds.DecodeError{Index: of[i], Text: text}
+		case !early && item.Asked && !item.Passed && late == nil:
 			late = errors.New(text)
 		}
 	}

@@ -62,6 +62,11 @@ func TestClusterRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `name: "zero"`) || !strings.Contains(err.Error(), "Proto constraint validation failed (ClusterValidationError.ConnectTimeout") {
 		t.Errorf("a cluster that breaks a constraint: %v", err)
 	}
+	zero.ConnectTimeout = durationpb.New(-time.Second)
+	err = check.event(event(good("a"), zero))
+	if err == nil || !strings.HasPrefix(err.Error(), "Invalid duration: Expected positive duration: goo.gle/debug") {
+		t.Errorf("a cluster with a negative duration: %v", err)
+	}
 }
 
 // TestFetchDuplicateName fetches a response with one name twice (case 99): both clients take it, Envoy the first copy.
@@ -85,6 +90,12 @@ func TestFetchDuplicateName(t *testing.T) {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, stderr)
 		}
+	}
+	addr, stopSecond := serveOnce(t, resp)
+	defer stopSecond()
+	stdout, _, _ = runMain(t, "fetch", "twice", "--server", addr, "--plaintext", "--service", "eds", "--fail-on", "never", "--client", "grpc")
+	if n := strings.Count(stdout, "address: 10."); n != 2 {
+		t.Errorf("%d endpoints are printed for gRPC, want those of the last copy:\n%s", n, stdout)
 	}
 }
 

@@ -268,7 +268,10 @@ func (f *xdsFlags) dial(b *xds.Bootstrap, env *Env) (xds.Dial, error) {
 			*field = *value
 		}
 	}
-	if d.Plaintext && (f.insecure || f.caCert != "" || f.cert != "" || f.serverName != "") {
+	if (f.cert != "" || f.key != "") && (d.Cert == "" || d.Key == "") {
+		return d, usagef("--cert and --key belong together")
+	}
+	if d.Plaintext && (f.insecure || f.caCert != "" || f.cert != "" || f.key != "" || f.serverName != "") {
 		return d, usagef("--plaintext cannot be combined with flags about TLS")
 	}
 	return d, nil

@@ -159,7 +159,7 @@ func flagAdvice(name string, known []string) string {
 	if near, ok := diag.Nearest(name, known); ok {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return "'edsctl validate --help' and the help of the other commands list them"
+	return "a file sets no flags that make a command write, and a project's file none that name servers; 'edsctl help environment' lists the others"
 }
 
 func (p *parser) flags(n document.Node, known []string) map[string]Setting {

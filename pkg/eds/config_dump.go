@@ -40,7 +40,7 @@ func (r *reader) configDump(root document.Node) {
 				}
 				if len(inner) > 0 {
 					withAssignment = append(withAssignment, static{c, inner, p})
-					weighsHealth[c] = textOf(reach(inner[0], "policy"), "weighted_priority_health") == "true"
+					weighsHealth[c] = textOf(child(inner[0], "policy"), "weighted_priority_health") == "true"
 				}
 			}
 		}

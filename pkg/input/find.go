@@ -33,7 +33,13 @@ type PathError struct {
 	Err error
 }
 
-func (e *PathError) Error() string { return e.Arg + ": " + e.Err.Error() }
+func (e *PathError) Error() string {
+	if e.Arg == "" {
+		return `"": ` + e.Err.Error()
+	}
+	return e.Arg + ": " + e.Err.Error()
+}
+
 func (e *PathError) Unwrap() error { return e.Err }
 
 // Find returns the files that the arguments name: in the order of the arguments, those of a directory or a glob by

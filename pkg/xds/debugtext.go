@@ -137,6 +137,9 @@ func quoteC(s string) string {
 // constraintText is how Envoy's error of a broken constraint begins, after the text of the whole resource.
 const constraintText = "Proto constraint validation failed ("
 
+// durationText is how Envoy's error of a duration begins that it finds when it decodes a resource.
+const durationText = "Invalid duration: "
+
 // dumpMark stands in predicted error texts for the text of a message.
 const dumpMark = "<dump>"
 
@@ -146,7 +149,7 @@ func ClusterRefusalText(c *Cluster, text string) (full string, whole bool) {
 	if strings.HasPrefix(text, constraintText) {
 		return debugText(c.Message) + ": " + text, true
 	}
-	return strings.ReplaceAll(text, dumpMark, debugMarker), false
+	return strings.ReplaceAll(text, dumpMark, debugMarker), strings.HasPrefix(text, durationText)
 }
 
 // absentText begins the error about an address that is not there: Envoy prints the empty one.

@@ -10,17 +10,16 @@ import (
 )
 
 // deltaSubscription follows Envoy's NewGrpcMuxImpl and DeltaSubscriptionState: answers queue up while the type is
-// paused, and changes of the names travel apart from answers.
+// paused, and the first of them carries what else there is to say.
 type deltaSubscription struct {
-	typeURL  string
-	wildcard bool // the legacy wildcard: no name is ever sent
-	names    map[string]bool
-	sent     map[string]bool   // names the server knows of on this stream
-	versions map[string]string // accepted ones
-	answers  []deltaAnswer
-	began    bool // something was sent on this stream
-	active   bool // there is something to ask for, or there was
-	paused   bool
+	typeURL        string
+	wildcard       bool // the legacy wildcard: no name is ever sent
+	names          map[string]bool
+	added, removed map[string]bool   // what the server has to be told of the names
+	versions       map[string]string // accepted ones
+	answers        []deltaAnswer
+	began          bool // something was sent on this stream
+	paused         bool
 }
 
 type deltaAnswer struct {
@@ -29,29 +28,30 @@ type deltaAnswer struct {
 }
 
 func newDeltaSubscription(typeURL string, wildcard bool) *deltaSubscription {
-	return &deltaSubscription{typeURL: typeURL, wildcard: wildcard, active: wildcard, names: map[string]bool{}, sent: map[string]bool{}, versions: map[string]string{}}
+	return &deltaSubscription{
+		typeURL: typeURL, wildcard: wildcard, names: map[string]bool{}, added: map[string]bool{}, removed: map[string]bool{}, versions: map[string]string{},
+	}
 }
 
-func (s *deltaSubscription) setNames(names []string) {
-	now := map[string]bool{}
-	for _, n := range names {
-		now[n] = true
-		s.active = true
-	}
-	for n := range s.names {
-		if !now[n] {
-			delete(s.versions, n) // an unsubscribed name is forgotten: a later subscription starts without a version
+// setNames keeps the last change of each name, since the user of a name that went and came back has to be reminded of its
+// resource. An unsubscribed name is forgotten: a later subscription starts without a version.
+func (s *deltaSubscription) setNames(_ []string, changes []change) {
+	for _, c := range changes {
+		if c.watched {
+			s.names[c.name], s.added[c.name] = true, true
+			delete(s.removed, c.name)
+			continue
 		}
+		delete(s.names, c.name)
+		delete(s.added, c.name)
+		delete(s.versions, c.name)
+		s.removed[c.name] = true
 	}
-	s.names = now
 }
 
 func (s *deltaSubscription) touch() {}
 
-func (s *deltaSubscription) open() {
-	s.answers, s.began, s.sent = nil, false, map[string]bool{}
-	s.active = s.wildcard || len(s.names) > 0
-}
+func (s *deltaSubscription) open() { s.answers, s.began = nil, false }
 
 func (s *deltaSubscription) pause(on bool) { s.paused = on }
 
@@ -80,37 +80,31 @@ func (s *deltaSubscription) holds(name string) (string, bool) {
 func (s *deltaSubscription) drop(name string) { delete(s.versions, name) }
 
 func (s *deltaSubscription) next() (proto.Message, Ack) {
-	if s.paused {
+	due := len(s.added)+len(s.removed) > 0 || !s.began && (s.wildcard || len(s.names) > 0)
+	if s.paused || !due && len(s.answers) == 0 {
 		return nil, NoAck
-	}
-	if len(s.answers) > 0 {
-		a := s.answers[0]
-		s.answers = s.answers[1:]
-		ack := ACK
-		if a.detail != nil {
-			ack = NACK
-		}
-		return &discoveryv3.DeltaDiscoveryRequest{TypeUrl: s.typeURL, ResponseNonce: a.nonce, ErrorDetail: a.detail}, ack
 	}
 	req := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: s.typeURL}
-	for _, n := range slices.Sorted(maps.Keys(s.names)) {
-		if !s.sent[n] {
-			req.ResourceNamesSubscribe = append(req.ResourceNamesSubscribe, n)
+	if !s.began { // a new server may know nothing: it is told everything
+		s.began = true
+		s.added = maps.Clone(s.names)
+		clear(s.removed)
+		if len(s.versions) > 0 {
+			req.InitialResourceVersions = maps.Clone(s.versions)
 		}
 	}
-	for _, n := range slices.Sorted(maps.Keys(s.sent)) {
-		if !s.names[n] {
-			req.ResourceNamesUnsubscribe = append(req.ResourceNamesUnsubscribe, n)
-		}
+	req.ResourceNamesSubscribe = slices.Sorted(maps.Keys(s.added))
+	req.ResourceNamesUnsubscribe = slices.Sorted(maps.Keys(s.removed))
+	clear(s.added)
+	clear(s.removed)
+	if len(s.answers) == 0 {
+		return req, NoAck
 	}
-	first := !s.began
-	if !s.active || !first && len(req.ResourceNamesSubscribe)+len(req.ResourceNamesUnsubscribe) == 0 {
-		return nil, NoAck
+	a := s.answers[0]
+	s.answers = s.answers[1:]
+	req.ResponseNonce, req.ErrorDetail = a.nonce, a.detail
+	if a.detail != nil {
+		return req, NACK
 	}
-	if first && len(s.versions) > 0 {
-		req.InitialResourceVersions = maps.Clone(s.versions)
-	}
-	s.began = true
-	s.sent = maps.Clone(s.names)
-	return req, NoAck
+	return req, ACK
 }

@@ -92,6 +92,8 @@ type Resource struct {
 	TTL       time.Duration // 0: none
 	Heartbeat bool          // no body and the version that is held: only the timer is restarted
 	Asked     bool          // its name is subscribed
+	Inline    bool          // of a running Envoy: the assignment of a cluster without EDS, which no control plane has sent
+	Passed    bool          // the name occurs twice, and this is not the copy that the client keeps
 	// Assignment is the decoded resource, nil for a heartbeat and for a type that is none.
 	Assignment *eds.Resource
 	// Broken stands for a resource without an assignment, for what there is to report of it; nil when there is one. Of a

@@ -62,7 +62,7 @@ func newPoller(o Options, names []string, fn func(*Event) error) *poller {
 	}
 	p.loader = newLoader(o, source, p.follow, "", "")
 	if p.follow {
-		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters)
+		p.clusters = newWarming(o.FetchTimeout, o.StaticClusters, o.Now())
 	}
 	return p
 }
@@ -188,6 +188,7 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 	for i := range r.items {
 		r.items[i].Asked = isCDS || asked[r.items[i].Name]
 	}
+	markPassed(r.items, p.o.Client)
 	ev.Resources = r.items
 	ev.Refused = refuseSotW(r)
 	if isCDS {
@@ -203,7 +204,7 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 	nack, stop := splitStop(report(ev))
 	switch {
 	case ev.Refused != nil:
-		nack = ev.Refused
+		nack = earlier(ev.Refused, nack)
 	case nack == nil && !isCDS:
 		nack = refusePoll(r, names)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/edsctl/edsctl/pkg/diag"
 )
 
@@ -27,11 +29,13 @@ func refuseSotW(r *response) error {
 		if item.Any == nil {
 			continue
 		}
-		if !item.Wrapped && item.Any.GetTypeUrl() != r.typeURL {
-			return fmt.Errorf("%s does not match the message-wide type URL %s in DiscoveryResponse %s", item.Any.GetTypeUrl(), r.typeURL, debugText(r.message))
+		isOther := item.Any.GetTypeUrl() != r.typeURL
+		if isOther && !item.Wrapped {
+			text := fmt.Sprintf("%s does not match the message-wide type URL %s in DiscoveryResponse %s", item.Any.GetTypeUrl(), r.typeURL, debugText(r.message))
+			return &DecodeError{i, text}
 		}
-		if err := unpackError(item, r.typeURL); err != nil {
-			return err
+		if isOther || item.Err != nil {
+			return &DecodeError{i, unpackText(item, r.typeURL)}
 		}
 	}
 	return nil
@@ -60,20 +64,33 @@ func (s *session) refuseDelta(r *response) error {
 		seen[name] = true
 	}
 	for i := range r.items {
-		if r.items[i].Asked {
-			if err := unpackError(&r.items[i], r.typeURL); err != nil {
-				return err
-			}
+		if r.items[i].Asked && r.items[i].Err != nil {
+			return &DecodeError{i, unpackText(&r.items[i], r.typeURL)}
 		}
 	}
 	return nil
 }
 
-func unpackError(item *Resource, typeURL string) error {
-	if item.Err == nil {
-		return nil
+func unpackText(item *Resource, typeURL string) string {
+	return fmt.Sprintf("Unable to unpack as %s: %s", strings.TrimPrefix(typeURL, typePrefix), debugText(item.Any))
+}
+
+// DecodeError is what Envoy refuses a response for when it decodes the resource with an index.
+type DecodeError struct {
+	Index int
+	Text  string
+}
+
+func (e *DecodeError) Error() string { return e.Text }
+
+// earlier is what Envoy meets first: what it refuses of the response as a whole, unless that is about a resource that comes
+// after the one that the callback refuses.
+func earlier(refused, nack error) error {
+	var whole, one *DecodeError
+	if refused == nil || errors.As(refused, &whole) && errors.As(nack, &one) && one.Index < whole.Index {
+		return nack
 	}
-	return fmt.Errorf("Unable to unpack as %s: %s", strings.TrimPrefix(typeURL, typePrefix), debugText(item.Any))
+	return refused
 }
 
 // refuseGRPC follows grpc-go's DecodeResourceTypeAndName and its collection of errors (grpc-eds.md 1).
@@ -94,6 +111,18 @@ func refuseGRPC(r *response) error {
 		return nil
 	}
 	return RefusalGRPC(errs, nil)
+}
+
+// maxSizeGRPC is the largest message that grpc-go's xDS client takes: it leaves gRPC's default as it is
+// (internal/xds/clients/grpctransport).
+const maxSizeGRPC = 4 << 20
+
+// tooLargeGRPC is grpc-go's error about a message that is too large. It ends the stream, asks anew and meets it again.
+func tooLargeGRPC(r *response) error {
+	if size := proto.Size(r.message); size > maxSizeGRPC {
+		return fmt.Errorf("rpc error: code = ResourceExhausted desc = grpc: received message larger than max (%d vs. %d)", size, maxSizeGRPC)
+	}
+	return nil
 }
 
 // RefusalGRPC joins what grpc-go finds in a response as it does (combineErrors in internal/xds): errors of which it does
@@ -126,7 +155,7 @@ func (s *session) refuseNames(r *response) error {
 	}
 	for i := range r.items {
 		item := &r.items[i]
-		if !item.Asked || item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
+		if !item.Asked || item.Passed || item.Heartbeat && s.isHeartbeat(item) || item.Err != nil {
 			continue
 		}
 		inner := ""

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
 )
 
@@ -200,6 +201,24 @@ func (r *response) surround(w *warming) {
 		}
 		if c := w.cluster(item.Name); c != nil {
 			item.Assignment.Cluster = &eds.Cluster{Message: c}
+		}
+	}
+}
+
+// markPassed marks the copies of a name that the client does not keep: Envoy keeps the first of a response, grpc-go the
+// last.
+func markPassed(items []Resource, client diag.Client) {
+	kept := make(map[string]int, len(items))
+	for i := range items {
+		old, again := kept[items[i].Name]
+		switch {
+		case !again:
+			kept[items[i].Name] = i
+		case client == diag.GRPC:
+			items[old].Passed = true
+			kept[items[i].Name] = i
+		default:
+			items[i].Passed = true
 		}
 	}
 }

@@ -62,9 +62,14 @@ func newSession(o Options, names []string, ads bool) *session {
 	s.eds = s.subscription(s.edsURL, false)
 	if s.follow {
 		s.cds = s.subscription(s.cdsURL, true)
-		s.warm = newWarming(o.FetchTimeout, o.StaticClusters)
+		s.warm = newWarming(o.FetchTimeout, o.StaticClusters, o.Now())
+		s.warm.settled = s.afterWarming // one by one: Envoy sends a request for each
 	} else {
-		s.eds.setNames(names)
+		changes := make([]change, len(names))
+		for i, name := range names {
+			changes[i] = change{name, true}
+		}
+		s.eds.setNames(names, changes)
 	}
 	return s
 }
@@ -148,7 +153,15 @@ func (s *session) wants(name string) bool {
 // nobody subscribed gets neither: ok is false.
 func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Event) error) (stop, ok bool) {
 	isCDS := s.follow && r.typeURL == s.cdsURL
-	if !isCDS && (r.typeURL != s.edsURL || s.follow && !s.warm.begun) {
+	switch {
+	case isCDS:
+	case r.typeURL != s.edsURL:
+		return false, false
+	case s.follow && !s.warm.begun:
+		// Envoy answers some of them, with a request that lacks its type_url: only what it keeps of them is of use.
+		if state, ok := s.eds.(*sotwSubscription); ok && s.warm.applied && s.asEnvoy() {
+			state.unwatched(r)
+		}
 		return false, false
 	}
 	sub := s.eds
@@ -166,17 +179,19 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	if isCDS {
 		return s.receiveCDS(r, refused, now, ev, check), true
 	}
-	ev.Refused = refused
+	if ev.Refused = refused; refused == nil && s.client == diag.GRPC {
+		ev.Refused = tooLargeGRPC(r) // its stream would end, without a NACK
+	}
 	nack, stop := splitStop(check(ev))
-	if state, ok := s.eds.(*sotwSubscription); ok && s.follow && len(s.warm.watches) == 0 && s.ack == AckValid && s.client == diag.Envoy {
+	if state, ok := s.eds.(*sotwSubscription); ok && s.follow && len(s.warm.watches) == 0 && s.asEnvoy() {
 		state.unwatched(r) // a server that takes the answer for a NACK may loop: so only where Envoy is to be followed
 		s.flush(s.eds)
 		return stop, true
 	}
 	if refused == nil && nack == nil {
 		refused = s.refuseNames(r)
-	} else if refused == nil {
-		refused = nack
+	} else {
+		refused = earlier(refused, nack)
 	}
 	accepted := refused == nil || s.ack != AckValid
 	if !s.delta {
@@ -184,12 +199,18 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 	}
 	if accepted || s.client == diag.GRPC {
 		s.taken(r, now)
+	} else if s.follow {
+		s.warm.failed()
+		s.afterWarming()
 	}
 	s.eds.take(r, asked, s.status(refused), s.ack != AckNever)
 	s.eds.pause(false)
 	s.flush(s.eds)
 	return stop, true
 }
+
+// asEnvoy tells whether Envoy is to be followed in what no server should depend on.
+func (s *session) asEnvoy() bool { return s.ack == AckValid && s.client == diag.Envoy }
 
 // taken applies the good news of an EDS response: clusters that waited for it are warm, timers start anew.
 func (s *session) taken(r *response, now time.Time) {
@@ -219,12 +240,12 @@ func (s *session) taken(r *response, now time.Time) {
 
 // afterWarming updates the names and lets a CDS answer go that waited for the last warming cluster.
 func (s *session) afterWarming() {
-	if s.warm.changed() {
-		s.eds.setNames(s.warm.names())
+	if changes, changed := s.warm.changed(); changed {
+		s.eds.setNames(s.warm.names(), changes)
 		s.eds.touch()
 		s.flush(s.eds)
 	}
-	s.cds.pause(s.ads && s.warm.isWarming())
+	s.cds.pause(s.ads && s.warm.holdsBack())
 	s.flush(s.cds)
 }
 
@@ -247,19 +268,28 @@ func (s *session) receiveCDS(r *response, refused error, now time.Time, ev *Even
 		refused = refuseClusters(clusters)
 	}
 	if nack != nil && s.ack == AckValid {
-		whole, refused = true, nack
+		if !whole {
+			refused = nil // clusters are applied when all of them are decoded
+		}
+		whole, refused = true, earlier(refused, nack)
 	}
-	if !whole {
+	if whole {
+		s.warm.clustersOver()
+	} else {
 		s.eds.pause(true)
 		s.warm.update(clusters, r, now)
+		if s.warm.letsGo() && s.delta { // in state of the world a type is paused while its response is applied
+			s.cds.pause(false)
+			s.flush(s.cds)
+		}
 		s.eds.pause(false)
 	}
-	if s.warm.changed() {
-		s.eds.setNames(s.warm.names())
+	if changes, changed := s.warm.changed(); changed {
+		s.eds.setNames(s.warm.names(), changes)
 		s.eds.touch()
 	}
 	s.flush(s.eds)
-	s.cds.pause(s.ads && s.warm.isWarming())
+	s.cds.pause(s.ads && s.warm.holdsBack())
 	s.cds.take(r, func(string) bool { return true }, s.status(refused), s.ack != AckNever)
 	s.flush(s.cds)
 	return stop
@@ -286,6 +316,7 @@ func (s *session) fill(r *response, ev *Event, asked func(string) bool, sub subs
 			item.Heartbeat = false // no body, and no version that is held: Envoy decodes an empty message
 		}
 	}
+	markPassed(r.items, s.client)
 	ev.Resources = r.items
 }
 

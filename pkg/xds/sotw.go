@@ -12,7 +12,8 @@ import (
 // The two variants of the protocol implement it. next returns the requests that are due, one at a time, and nil when
 // there is none or the type is paused.
 type subscription interface {
-	setNames(names []string)
+	// setNames takes the names that are wanted now, and what came and went since the last call, in order.
+	setNames(names []string, changes []change)
 	touch()
 	open()
 	pause(bool)
@@ -36,7 +37,7 @@ type sotwSubscription struct {
 	paused  bool
 }
 
-func (s *sotwSubscription) setNames(names []string) {
+func (s *sotwSubscription) setNames(names []string, _ []change) {
 	if !slices.Equal(s.names, names) {
 		s.names = slices.Clone(names)
 		s.pending = true
@@ -47,8 +48,12 @@ func (s *sotwSubscription) setNames(names []string) {
 // the same as before.
 func (s *sotwSubscription) touch() { s.pending = true }
 
+// open keeps the reason of a refusal that was held back: the first request has it.
 func (s *sotwSubscription) open() {
-	s.nonce, s.detail, s.owed, s.pending = "", nil, NoAck, true
+	s.nonce, s.pending = "", true
+	if s.owed == ACK {
+		s.owed = NoAck
+	}
 }
 
 func (s *sotwSubscription) pause(on bool) { s.paused = on }
@@ -61,8 +66,12 @@ func (s *sotwSubscription) take(r *response, _ func(string) bool, nack *status.S
 	if !answer {
 		return
 	}
-	s.pending, s.detail, s.owed = true, nack, ACK
+	s.pending = true
 	if nack != nil {
+		s.detail = nack // stays when the answer is held back and another response comes that is good
+	}
+	s.owed = ACK
+	if s.detail != nil {
 		s.owed = NACK
 	}
 }

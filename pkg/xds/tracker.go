@@ -108,13 +108,11 @@ func (t *Tracker) addClusters(ev *Event) {
 }
 
 func (t *Tracker) addAssignments(ev *Event) {
-	seen := make(map[string]bool, len(ev.Resources))
 	for i := range ev.Resources {
 		r := &ev.Resources[i]
-		if seen[r.Name] {
-			continue // of a name that occurs twice Envoy keeps the first
+		if r.Passed {
+			continue
 		}
-		seen[r.Name] = true
 		if !r.Asked {
 			if !t.strangers[r.Name] && len(t.strangers) < maxStrangers {
 				t.strangers[r.Name] = true
