@@ -142,6 +142,10 @@ func TestFoundClusters(t *testing.T) {
 		{"type: EDS, eds_cluster_config: {eds_config: {api_config_source: {api_type: GRPC, grpc_services: [{envoy_grpc: {cluster_name: x, retry_policy: {retry_back_off: {base_interval: 2s, max_interval: 1s}}}}]}}}", "max_interval must be greater than or equal to the base_interval"},
 		{`type: EDS, eds_cluster_config: {eds_config: {api_config_source: {api_type: GRPC, grpc_services: [{envoy_grpc: {cluster_name: x}, initial_metadata: [{key: ":path", value: a}]}]}}}`, ":-prefixed or host headers may not be modified"},
 
+		// the load_assignment of an EDS cluster, at whose localities Envoy does not look
+		{"type: EDS, eds_cluster_config: {eds_config: {ads: {}}}, load_assignment: {cluster_name: v, endpoints: [{leds_cluster_locality_config: {leds_collection_name: x}, lb_endpoints: [{}]}]}", ""},
+		{"cluster_type: {name: envoy.cluster.eds}, eds_cluster_config: {eds_config: {ads: {}}}", "eds_cluster_config set in a non-EDS cluster"},
+
 		{"type: ORIGINAL_DST, lb_policy: CLUSTER_PROVIDED, original_dst_lb_config: {http_header_name: x}", "ORIGINAL_DST cluster: invalid config http_header_name=x and use_http_header is false."},
 	}
 	const endpoint = "endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}}]}]"
