@@ -21,8 +21,8 @@ func (r *reader) cluster(n document.Node, p placement) {
 	r.clusterResources(c, inner, p)
 }
 
-// decodeCluster decodes a Cluster; its load_assignment is returned as a node.
-func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document.Node) {
+// decodeCluster decodes a Cluster; its load_assignment is returned as a node, after earlier copies of it in JSON.
+func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, []document.Node) {
 	c := &Cluster{File: r.name, Message: &clusterv3.Cluster{}, Index: p.index, Node: n}
 	d := r.newDecoder(p.where)
 	d.typed = p.shape != ShapeBootstrap // whose clusters are no Any
@@ -38,18 +38,15 @@ func (r *reader) decodeCluster(n document.Node, p placement) (*Cluster, document
 	if d.numberAsText && c.Message.GetLoadBalancingPolicy() != nil {
 		c.grpcPolicy = r.policyWithNumbers(n, p)
 	}
-	if d.skipped.IsValid() && look(d.skipped).kind == jsonNull {
-		d.skipped = document.Node{}
-	}
 	return c, d.skipped
 }
 
 // clusterResources adds the resources of a cluster that was decoded.
-func (r *reader) clusterResources(c *Cluster, inner document.Node, p placement) {
+func (r *reader) clusterResources(c *Cluster, inner []document.Node, p placement) {
 	p.cluster = c
-	if inner.IsValid() {
-		p.where = r.loadAssignmentWire(p)
-		res := r.assignment(inner, p)
+	if last := len(inner) - 1; last >= 0 {
+		p.where, p.before = r.loadAssignmentWire(p), inner[:last]
+		res := r.assignment(inner[last], p)
 		res.Unreadable = res.Unreadable || c.Unreadable
 		c.Message.LoadAssignment = res.Assignment
 		r.add(res)
@@ -143,14 +140,13 @@ func (r *reader) bootstrap(root document.Node) {
 	d.outlined(root, bootstrapOutline())
 	r.addPart(d, nil)
 	node := &corev3.Node{}
-	r.decodePart(child(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
+	r.decodePart(copies(root, "node"), node, wire{root: bootstrapMessage, at: "node", message: "envoy.config.core.v3.Node", depth: 1}, diag.Path{}.Field("node"))
 	b.NodeID, b.NodeCluster, b.NodeLocality = node.GetId(), node.GetCluster(), node.GetLocality()
-	if v := look(child(child(root, "cluster_manager"), "local_cluster_name")); v.kind == jsonString {
+	if v := look(childOfCopies(root, "cluster_manager", "local_cluster_name")); v.kind == jsonString {
 		b.LocalClusterName = v.text
 	}
-	dynamic := child(root, "dynamic_resources")
-	ads := child(dynamic, "ads_config")
-	b.HasADS, b.HasCDS = ads.IsValid(), child(dynamic, "cds_config").IsValid()
+	ads := childOfCopies(root, "dynamic_resources", "ads_config")
+	b.HasADS, b.HasCDS = ads.IsValid(), childOfCopies(root, "dynamic_resources", "cds_config").IsValid()
 	switch strings.ToUpper(textOf(ads, "api_type")) {
 	case "DELTA_GRPC", "AGGREGATED_DELTA_GRPC":
 		b.ADSIsDelta = true
@@ -159,20 +155,24 @@ func (r *reader) bootstrap(root document.Node) {
 		b.HasInternalListener = b.HasInternalListener || textOf(ext, "name") == "envoy.bootstrap.internal_listener" ||
 			strings.HasSuffix(textOf(child(ext, "typed_config"), "@type"), ".InternalListener")
 	}
-	r.runtime(b, child(root, "layered_runtime"))
+	r.runtime(b, lastWith(root, "layered_runtime", "layers"))
 	r.staticClusters(b, root)
 }
 
 // runtime reads the static layers of the runtime.
 func (r *reader) runtime(b *Bootstrap, n document.Node) {
-	for i, layer := range items(child(n, "layers")) {
+	var layers []document.Node
+	for _, list := range copies(n, "layers") {
+		layers = append(layers, items(list)...)
+	}
+	for i, layer := range layers {
 		static := child(layer, "static_layer")
 		if !static.IsValid() {
 			continue
 		}
 		s := &structpb.Struct{}
 		at := fmt.Sprintf("layered_runtime.layers[%d].static_layer", i)
-		r.decodePart(static, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4}, diag.Path{}.Field("layered_runtime.layers").Index(i).Field("static_layer"))
+		r.decodePart([]document.Node{static}, s, wire{root: bootstrapMessage, at: at, message: "google.protobuf.Struct", depth: 4}, diag.Path{}.Field("layered_runtime.layers").Index(i).Field("static_layer"))
 		b.StaticLayers = append(b.StaticLayers, s)
 	}
 }
@@ -180,9 +180,9 @@ func (r *reader) runtime(b *Bootstrap, n document.Node) {
 // staticClusters reads static_resources.clusters. All of them are decoded before the first resource is made, since
 // each may look at the others.
 func (r *reader) staticClusters(b *Bootstrap, root document.Node) {
-	static := child(root, "static_resources")
+	static := lastWith(root, "static_resources", "clusters")
 	prefix := writtenKey(root, "static_resources") + "." + writtenKey(static, "clusters")
-	var inner []document.Node
+	var inner [][]document.Node
 	var places []placement
 	for _, list := range copies(static, "clusters") {
 		for i, n := range items(list) {
@@ -227,6 +227,23 @@ func copies(n document.Node, key string) []document.Node {
 		}
 	}
 	return all
+}
+
+// lastWith is the copy of a message that decides about a field of it: what a later one sets replaces what an earlier
+// one has (see mergeCopies).
+func lastWith(n document.Node, key, field string) document.Node {
+	all := copies(n, key)
+	for _, c := range slices.Backward(all) {
+		if child(c, field).IsValid() {
+			return c
+		}
+	}
+	return child(n, key)
+}
+
+// childOfCopies is a field of a message that may be there several times.
+func childOfCopies(n document.Node, key, field string) document.Node {
+	return child(lastWith(n, key, field), field)
 }
 
 // refusesBootstrap tells of a problem in the text of a bootstrap that Envoy does not start with.

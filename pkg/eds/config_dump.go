@@ -31,8 +31,8 @@ func (r *reader) configDump(root document.Node) {
 				c, inner := r.decodeCluster(n, p)
 				c.Problems = nil // Envoy's own output
 				clusters[edsName(c.Message)] = c
-				if inner.IsValid() {
-					withAssignment = append(withAssignment, static{c, inner, p})
+				if len(inner) > 0 {
+					withAssignment = append(withAssignment, static{c, inner[len(inner)-1], p})
 				}
 			}
 		}

@@ -48,7 +48,8 @@ func (f frame) written() string {
 
 // decoder reads one message from a tree as Envoy reads JSON and YAML, and goes on after an error. All problems are
 // reported with their spans. What can be read is written as protobuf's wire format, whose rules for fields that occur
-// more than once are those of protobuf's JSON reader: scalars are replaced, messages merged, lists continued.
+// more than once are nearly those of protobuf's JSON reader: scalars are replaced, messages merged, lists continued. For
+// messages see mergeCopies.
 type decoder struct {
 	schema   *schema
 	version  int // minor version of Envoy
@@ -72,8 +73,12 @@ type decoder struct {
 	typed bool
 	// skip leaves a field of the root message to the caller.
 	skip protoreflect.Name
-	// skipped is the value of that field.
-	skipped document.Node
+	// skipped are the values of that field: more than one when its key occurs more than once.
+	skipped []document.Node
+	// before are earlier copies of the root message, in JSON.
+	before []document.Node
+	// twice: the object of the entries that were read last has a message more than once.
+	twice bool
 	// numbers reads YAML's numbers in a Struct as numbers; numberAsText: Envoy took one of them for a string.
 	numbers, numberAsText bool
 }
@@ -104,9 +109,16 @@ func (e entry) text() string { return string(e.raw) }
 // message decodes the object at n into m.
 func (d *decoder) message(n document.Node, m proto.Message) {
 	d.jsonDepth = d.where.depth
-	if v := look(n); v.kind != jsonNull {
-		md := m.ProtoReflect().Descriptor()
-		d.anyForm(v, classify(md.FullName()), md) // a layer of the runtime is a Struct
+	md := m.ProtoReflect().Descriptor()
+	for _, n := range append(d.before[:len(d.before):len(d.before)], n) {
+		if v := look(n); v.kind != jsonNull {
+			earlier := d.out
+			d.out = nil
+			d.anyForm(v, classify(md.FullName()), md) // a layer of the runtime is a Struct
+			if earlier != nil {
+				d.out = mergeCopies(earlier, d.out)
+			}
+		}
 	}
 	// Everything on the wire was made for this descriptor; only a string that is not UTF-8 could be refused.
 	if a, ok := m.(*endpointv3.ClusterLoadAssignment); ok && plainAssignment(d.out, a) {
@@ -188,9 +200,10 @@ func (d *decoder) object(v value, md protoreflect.MessageDescriptor) {
 
 // fields writes the fields of an object. In an Any the @type among them is passed over.
 func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
-	base := len(d.entries)
+	base, start := len(d.entries), len(d.out)
+	d.twice = false
 	d.readEntries(v.node.Target(), m.fields)
-	end := len(d.entries)
+	end, twice := len(d.entries), d.twice
 	var oneofs [8]*fieldInfo      // the member that was set, by index
 	for i := base; i < end; i++ { // by index: reading a value may move the slice
 		e := d.entries[i]
@@ -203,14 +216,17 @@ func (d *decoder) fields(v value, m *messageInfo, mode fieldsMode) {
 				d.unknownField(e, m.md)
 			}
 		case d.skip != "" && len(d.frames) == 0 && e.info.fd.Name() == d.skip:
-			if !d.skipped.IsValid() || look(e.value).kind != jsonNull { // null sets nothing
-				d.skipped = e.value
+			if look(e.value).kind != jsonNull { // which sets nothing
+				d.skipped = append(d.skipped, e.value)
 			}
 		default:
 			d.field(e, &oneofs)
 		}
 	}
 	d.entries = d.entries[:base]
+	if twice {
+		d.out = append(d.out[:start], foldCopies(d.out[start:], m.md)...)
+	}
 }
 
 // fieldsMode tells where the fields of an object stand.

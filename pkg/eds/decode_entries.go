@@ -97,6 +97,7 @@ func (d *decoder) duplicate(old, e *entry, isYAML bool) {
 	}
 	old.dead = isYAML
 	many := e.info != nil && (e.info.fd.IsList() || e.info.fd.Message() != nil)
+	d.twice = d.twice || !isYAML && isMessage(e.info)
 	d.add(d.duplicateKey(e.key, old.key, !isYAML && many))
 }
 
@@ -122,6 +123,7 @@ func (d *decoder) twoSpellings(old, e *entry, isYAML bool) {
 	}
 	d.add(d.problem(e.key, "field-both-spellings", message, e.text(), old.text(), old.key.Span().Start))
 	d.bothSpellings = d.bothSpellings || isYAML
+	d.twice = d.twice || isMessage(e.info)
 	if isYAML && d.firstWins {
 		*old, *e = *e, *old
 	}

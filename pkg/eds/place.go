@@ -19,7 +19,8 @@ type placement struct {
 	response  *Response
 	cluster   *Cluster
 	bootstrap *Bootstrap
-	problems  []diag.Problem // found around it that concern it alone
+	problems  []diag.Problem  // found around it that concern it alone
+	before    []document.Node // earlier copies of the load_assignment
 }
 
 // assignmentWire is how an assignment is wrapped on its way to Envoy by its source; i is its index in the response.
@@ -92,7 +93,7 @@ func (r *reader) decodeAssignment(n document.Node, p placement, firstWins bool) 
 	res.Original = NewAssignment(p.version)
 
 	d := r.newDecoder(p.where)
-	d.firstWins = firstWins
+	d.firstWins, d.before = firstWins, p.before
 	d.typed = p.cluster == nil || p.shape == ShapeConfigDump // a load_assignment is no Any
 	d.message(n, res.Original)
 	res.Problems = append(res.Problems, d.problems...)
@@ -148,12 +149,14 @@ func isHard(rule string) bool {
 }
 
 // decodePart decodes a part of a bootstrap, at a path in it, into m and adds its problems to those around the resources.
-func (r *reader) decodePart(n document.Node, m protoreflect.ProtoMessage, w wire, at diag.Path) {
-	if !n.IsValid() {
+func (r *reader) decodePart(copies []document.Node, m protoreflect.ProtoMessage, w wire, at diag.Path) {
+	last := len(copies) - 1
+	if last < 0 || !copies[last].IsValid() {
 		return
 	}
 	d := r.newDecoder(w)
-	d.message(n, m)
+	d.before = copies[:last]
+	d.message(copies[last], m)
 	r.addPart(d, at)
 }
 

@@ -2,10 +2,12 @@ package eds
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -25,7 +27,6 @@ func (r *reader) response(n document.Node, shape Shape) {
 		r.wrongRoot(n, w)
 		return
 	}
-	list := child(n, "resources")
 	if !has(n, responseKeys...) && !has(n, "type_url", "nonce", "canary", "control_plane", "resource_errors") && look(n).node.First().IsValid() {
 		r.wrongShape(n)
 		return
@@ -39,9 +40,16 @@ func (r *reader) response(n document.Node, shape Shape) {
 	for _, name := range items(child(n, "removed_resources")) {
 		removed = append(removed, look(name).text)
 	}
-	nodes := items(list)
-	for _, item := range nodes {
-		names = append(names, itemName(item))
+	var nodes []document.Node
+	var places []string
+	for _, list := range copies(n, "resources") {
+		for i, item := range items(list) {
+			at := fmt.Sprintf("resources[%d]", i)
+			if !isSequence(list) {
+				at = "resources" // a single message where a list belongs
+			}
+			nodes, places, names = append(nodes, item), append(places, at), append(names, itemName(item))
+		}
 	}
 	resp := NewResponse(textOf(n, "type_url"), names, removed)
 	if len(nodes) == 0 {
@@ -54,12 +62,8 @@ func (r *reader) response(n document.Node, shape Shape) {
 	before := len(r.file.Resources)
 	var others []int
 	for i, item := range nodes {
-		at := fmt.Sprintf("resources[%d]", i)
-		if !isSequence(list) {
-			at = "resources" // a single message where a list belongs
-		}
 		had := len(r.file.Resources)
-		if r.item(item, shape, resp, at, i); len(r.file.Resources) == had {
+		if r.item(item, shape, resp, places[i], i); len(r.file.Resources) == had {
 			others = append(others, i)
 		}
 	}
@@ -222,11 +226,22 @@ func (r *reader) typed(n document.Node, shape Shape, resp *Response, at string, 
 		if !has(n, "cluster_name", "endpoints") {
 			return // another type, none of edsctl's business
 		}
+		if r.ofOtherType(url, shape) {
+			r.otherType(n, shape, resp, i)
+			return
+		}
 		version = V3
 	}
 	p.version = version
 	p.problems = r.urlProblems(url, urlNode, resp, p)
 	r.add(r.assignment(n, p))
+}
+
+// ofOtherType tells whether a resource that Envoy reads as text is of a type that it knows: the keys of an assignment
+// make none of it. A type that it does not know is taken for a misspelt one.
+func (r *reader) ofOtherType(url string, shape Shape) bool {
+	slash := strings.LastIndexByte(url, '/')
+	return slash > 0 && !r.onStream(shape) && unknownTypeReason(url[slash+1:], r.opts.EnvoyVersion) == ""
 }
 
 // urlProblems judges the type URL of an assignment.
@@ -425,7 +440,10 @@ func (r *reader) otherType(n document.Node, shape Shape, resp *Response, i int) 
 	if !ok {
 		return
 	}
-	own := *resp
+	own := Response{}
+	if resp != nil {
+		own = *resp
+	}
 	own.Index, own.AnyURL = i, url
 	p := diag.Problem{Rule: "any-type-mismatch", Span: at.Span(), Message: fmt.Sprintf("%q is no ClusterLoadAssignment", url)}
 	w := r.assignmentWire(i, "")
@@ -438,9 +456,15 @@ func (r *reader) otherType(n document.Node, shape Shape, resp *Response, i int) 
 		p = ps[0]
 	default:
 		p.Envoy = diag.Override{Stage: "04-unpack", Message: unpackText}
+		if has(n, "cluster_name") {
+			p.Hint = fmt.Sprintf("write %q", AssignmentURL(V3))
+		}
+		w.at, w.message = strings.TrimSuffix(w.at, ".<any>"), "google.protobuf.Any"
 		d := r.newDecoder(w)
-		if d.checkTypeURL(url, at); len(d.problems) > 0 {
-			p = d.problems[0]
+		d.message(n, &anypb.Any{})
+		if at := slices.IndexFunc(d.problems, func(p diag.Problem) bool { return isHard(p.Rule) || p.Rule == "v2-type" }); at >= 0 {
+			p = d.problems[at]
+			p.Path = nil
 		}
 	}
 	res := r.newResource(shape)
