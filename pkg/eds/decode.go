@@ -110,6 +110,7 @@ func (e entry) text() string { return string(e.raw) }
 func (d *decoder) message(n document.Node, m proto.Message) {
 	d.jsonDepth = d.where.depth
 	md := m.ProtoReflect().Descriptor()
+	d.typed = d.typed && has(n, "@type")
 	for _, n := range append(d.before[:len(d.before):len(d.before)], n) {
 		if v := look(n); v.kind != jsonNull {
 			earlier := d.out

@@ -303,6 +303,9 @@ func (r *reader) untyped(n document.Node, p placement, at string) {
 		problem.Span = key.Span()
 	}
 	problem.Hint = "add \"@type\": " + AssignmentURL(V3)
+	if has(n, "type_url") {
+		problem.Hint = "in YAML and JSON the fields of the message stand beside its \"@type\", instead of type_url and value"
+	}
 	w := p.where
 	problem.Envoy.Message = w.parseText(fmt.Sprintf("invalid JSON in %s @ %s: message google.protobuf.Any, near <pos>: in legacy mode, missing @type in Any is only allowed for an empty object", w.root, at))
 	p.problems = append(p.problems, problem)
