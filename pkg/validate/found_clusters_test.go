@@ -171,3 +171,33 @@ func TestFoundClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundClusterTwice: of two clusters of one name in a CDS response Envoy 1.40.0 applies the first, and does not look
+// at the second.
+func TestFoundClusterTwice(t *testing.T) {
+	t.Parallel()
+	cluster := func(name, address string) string {
+		return "- {\"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster, name: " + name + ", connect_timeout: 1s, type: STATIC, load_assignment: {cluster_name: a, " +
+			"endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: " + address + ", port_value: 80}}}}]}]}}\n"
+	}
+	const found = "Error adding/updating cluster(s) a: duplicate cluster a found"
+	for second, says := range map[string]string{
+		cluster("a", "192.0.2.1"): found,
+		cluster("a", "foo"):       found,
+		cluster("b", "192.0.2.1"): "",
+		"- {\"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster, name: a, type: EDS, eds_cluster_config: {eds_config: {path_config_source: {path: /dev/null}}}}\n": found,
+	} {
+		loaded := eds.NewLoader(eds.Options{}).Load("cds.yaml", []byte("resources:\n"+cluster("a", "192.0.2.1")+second), true)
+		report := validate.Run(loaded.Resources, validate.Options{})
+		if len(report.Resources) != 2 {
+			t.Errorf("%s: %d resources", second, len(report.Resources))
+			continue
+		}
+		if got := report.Resources[0].Verdicts[diag.Envoy]; got.Kind != diag.Accept {
+			t.Errorf("the first before %s: %s by %s", second, got.Kind, got.Rule)
+		}
+		if got := report.Resources[1].Verdicts[diag.Envoy]; got.Message != says {
+			t.Errorf("%s: %s by %s: %s, want %q", second, got.Kind, got.Rule, got.Message, says)
+		}
+	}
+}
