@@ -104,6 +104,7 @@ func (e entry) text() string { return string(e.raw) }
 
 // message decodes the object at n into m; of several, which JSON may have, one after the other.
 func (d *decoder) message(n document.Node, m proto.Message, more ...document.Node) {
+	d.typed = d.typed && has(n, "@type")
 	for i, n := range append([]document.Node{n}, more...) {
 		before := d.out
 		d.out, d.jsonDepth = nil, d.where.depth

@@ -99,6 +99,7 @@ func (l *Loader) Load(name string, src []byte, named bool) *File {
 	in.absent(diag.Problem{
 		Rule:    "no-assignment",
 		Message: "the file holds no ClusterLoadAssignment",
+		Hint:    insteadOf(src),
 	})
 	return f
 }
@@ -265,7 +266,7 @@ func (r *reader) syntax(err error, format Format) {
 	if rule == "" {
 		rule = "syntax"
 	}
-	p := diag.Problem{Rule: rule, Span: se.Span, Message: se.Message}
+	p := diag.Problem{Rule: rule, Span: se.Span, Message: se.Message, Hint: r.syntaxHint(se)}
 	p.Envoy = diag.Override{Stage: "00b-syntax", Message: r.syntaxText(se, format)}
 	switch rule {
 	case "json-bom":

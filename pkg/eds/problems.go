@@ -125,6 +125,8 @@ func (d *decoder) unknownField(e entry, md protoreflect.MessageDescriptor) {
 		if md.Name() != "Policy" {
 			rule = "unknown-field"
 		}
+	case e.text() == "value" && d.typed && len(d.frames) == 0:
+		hint = "the fields of the message stand beside \"@type\""
 	case replaced != "":
 		message, hint = fmt.Sprintf("%s has no field %q any more", md.Name(), e.text()), replaced
 	default:

@@ -2,10 +2,12 @@ package eds
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -225,11 +227,22 @@ func (r *reader) typed(n document.Node, shape Shape, resp *Response, at string, 
 		if !has(n, "cluster_name", "endpoints") {
 			return // another type, none of edsctl's business
 		}
+		if r.ofOtherType(url, shape) {
+			r.otherType(n, shape, resp, i)
+			return
+		}
 		version = V3
 	}
 	p.version = version
 	p.problems = r.urlProblems(url, urlNode, resp, p)
 	r.add(r.assignment(n, p))
+}
+
+// ofOtherType tells whether a resource that Envoy reads as text is of a type that it knows: the keys of an assignment
+// make none of it. A type that it does not know is taken for a misspelt one.
+func (r *reader) ofOtherType(url string, shape Shape) bool {
+	slash := strings.LastIndexByte(url, '/')
+	return slash > 0 && !r.onStream(shape) && unknownTypeReason(url[slash+1:], r.opts.EnvoyVersion) == ""
 }
 
 // urlProblems judges the type URL of an assignment.
@@ -291,6 +304,9 @@ func (r *reader) untyped(n document.Node, p placement, at string) {
 		problem.Span = key.Span()
 	}
 	problem.Hint = "add \"@type\": " + AssignmentURL(V3)
+	if has(n, "type_url") {
+		problem.Hint = "in YAML and JSON the fields of the message stand beside its \"@type\", instead of type_url and value"
+	}
 	w := p.where
 	problem.Envoy.Message = w.parseText(fmt.Sprintf("invalid JSON in %s @ %s: message google.protobuf.Any, near <pos>: in legacy mode, missing @type in Any is only allowed for an empty object", w.root, at))
 	p.problems = append(p.problems, problem)
@@ -428,7 +444,10 @@ func (r *reader) otherType(n document.Node, shape Shape, resp *Response, i int) 
 	if !ok {
 		return
 	}
-	own := *resp
+	own := Response{}
+	if resp != nil {
+		own = *resp
+	}
 	own.Index, own.AnyURL = i, url
 	p := diag.Problem{Rule: "any-type-mismatch", Span: at.Span(), Message: fmt.Sprintf("%q is no ClusterLoadAssignment", url)}
 	w := r.assignmentWire(i, "")
@@ -441,9 +460,15 @@ func (r *reader) otherType(n document.Node, shape Shape, resp *Response, i int) 
 		p = ps[0]
 	default:
 		p.Envoy = diag.Override{Stage: "04-unpack", Message: unpackText}
+		if has(n, "cluster_name") {
+			p.Hint = fmt.Sprintf("write %q", AssignmentURL(V3))
+		}
+		w.at, w.message = strings.TrimSuffix(w.at, ".<any>"), "google.protobuf.Any"
 		d := r.newDecoder(w)
-		if d.checkTypeURL(url, at); len(d.problems) > 0 {
-			p = d.problems[0]
+		d.message(n, &anypb.Any{})
+		if at := slices.IndexFunc(d.problems, func(p diag.Problem) bool { return isHard(p.Rule) || p.Rule == "v2-type" }); at >= 0 {
+			p = d.problems[at]
+			p.Path = nil
 		}
 	}
 	res := r.newResource(shape)

@@ -2,7 +2,6 @@ package eds
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/document"
@@ -232,45 +231,13 @@ func (r *reader) search(n document.Node, depth int) {
 		}
 	case document.Sequence:
 		for c := n.First(); c.IsValid(); c = c.Next() {
-			if c.Target().Kind() != document.Scalar {
-				r.search(c, depth+1)
+			if v := c.Target(); v.Kind() == document.Scalar {
+				r.embedded("", v)
+			} else {
+				r.search(v, depth+1)
 			}
 		}
 	}
-}
-
-// embedded reads a text that stands as a string in another document, such as a file in a ConfigMap.
-func (r *reader) embedded(key string, n document.Node) {
-	if r.depth >= maxEmbedding || n.Style() == document.Plain {
-		return
-	}
-	text := n.Text()
-	if !strings.Contains(text, "\n") && !strings.HasPrefix(strings.TrimSpace(text), "{") || !hasEnvoyMark([]byte(text)) {
-		return
-	}
-	inner := &reader{
-		Loader: r.Loader, file: &File{}, name: r.name, src: []byte(text), suffix: suffixOf(key), named: true,
-		around: r.around, depth: r.depth + 1, host: n,
-	}
-	format := document.YAML
-	if detectFormat(inner.src, inner.suffix) == JSON {
-		format = document.JSON
-	}
-	docs, err := n.Embedded(format, r.opts.Limits)
-	if err != nil && len(docs) == 0 {
-		inner.syntax(err, Format(format.String()))
-	}
-	inner.documents(docs, err != nil)
-	inner.extension(Format(format.String()))
-	for _, res := range inner.file.Resources {
-		if r.depth == 0 {
-			res.Embedded = true
-		}
-		r.add(res)
-	}
-	r.file.Embedded = append(append(r.file.Embedded, inner.file.Docs...), inner.file.Embedded...)
-	r.file.Followed = append(r.file.Followed, inner.file.Followed...)
-	r.file.FollowedDocs = append(r.file.FollowedDocs, inner.file.FollowedDocs...)
 }
 
 // scan looks through the parts of a bootstrap that are not decoded for types that Envoy certainly does not have, which

@@ -31,6 +31,7 @@ type address struct {
 	rule, field string // the rule that refuses it, and the field of it below the address
 	says        string // Envoy's text
 	words       string // for users
+	hint        string // the address that was meant, if that is certain
 }
 
 // sunPathSize is sizeof(sockaddr_un::sun_path) on Linux.
@@ -71,7 +72,7 @@ func resolveSocket(s *corev3.SocketAddress) address {
 	if !ok {
 		return address{
 			rule: "endpoint-not-ip", field: "socket_address.address", says: "malformed IP address: " + s.GetAddress(),
-			words: notIP(s.GetAddress()),
+			words: notIP(s.GetAddress()), hint: meantIP(s.GetAddress()),
 		}
 	}
 	return address{kind: ipAddress, ip: netip.AddrPortFrom(ip, uint16(s.GetPortValue()))}
@@ -85,6 +86,25 @@ func notIP(text string) string {
 		words += ": a name can be resolved in a STRICT_DNS or LOGICAL_DNS cluster only"
 	}
 	return words
+}
+
+// meantIP is a hint about a text that is an IP address with something around it; empty for any other.
+func meantIP(text string) string {
+	rest := strings.TrimSpace(text)
+	if _, after, ok := strings.Cut(rest, "://"); ok {
+		rest = strings.TrimSuffix(after, "/")
+	}
+	if at, err := netip.ParseAddrPort(rest); err == nil {
+		return fmt.Sprintf("write %q; the port belongs into port_value", at.Addr())
+	}
+	if of, err := netip.ParsePrefix(rest); err == nil {
+		return fmt.Sprintf("write %q", of.Addr())
+	}
+	rest = strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]")
+	if ip, ok := parseIP(rest); ok && rest != text {
+		return fmt.Sprintf("write %q", ip)
+	}
+	return ""
 }
 
 func resolvePipe(p *corev3.Pipe) address {

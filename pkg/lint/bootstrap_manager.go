@@ -22,6 +22,10 @@ func (b *build) byManager() {
 		b.envoy(stageDuplicate, "cluster-name-duplicate", inCluster("name"), fmt.Sprintf("there is another cluster %q before this one", b.m.GetName()),
 			fmt.Sprintf("cluster manager: duplicate cluster '%s'", b.m.GetName()))
 	}
+	if b.isDuplicateInCDS() {
+		b.envoy(stageTwice, "cluster-name-duplicate", inCluster("name"), fmt.Sprintf("there is another cluster %q before this one, which is the one that Envoy applies", b.m.GetName()),
+			fmt.Sprintf("duplicate cluster %s found", b.m.GetName()))
+	}
 	b.provided()
 	boot := b.c.Bootstrap
 	if boot == nil || boot.LocalClusterName == "" {
@@ -45,6 +49,16 @@ func (b *build) isDuplicate() bool {
 	}
 	same := b.c.Bootstrap.Named(b.m.GetName()) // in the order of their indices
 	return len(same) > 0 && same[0].Index < b.c.Cluster.Index
+}
+
+// isDuplicateInCDS tells whether an earlier cluster of the CDS response has the same name.
+func (b *build) isDuplicateInCDS() bool {
+	res := b.c.Resource
+	if b.c.Bootstrap != nil || b.c.Cluster == nil || b.c.Cluster.FromFlag || res.Response == nil || res.Followed || res.Shape != eds.ShapeCDS {
+		return false
+	}
+	copies, first, _ := res.Response.Uses()
+	return copies > 1 && first < res.Response.Index
 }
 
 // provided compares the policy with the type.

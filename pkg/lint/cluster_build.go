@@ -24,6 +24,7 @@ var clusterBuildRules = []string{
 // The places in the order of Envoy. The registry has the first for all of these rules; they are finer here because the
 // load balancer is built after the hosts, and the subscription after the drop_overloads.
 const (
+	stageTwice     = "10-0-twice"       // cds_api_helper.cc, onConfigUpdate, before a cluster is made
 	stageHostname  = "10-a-hostname"    // cluster_factory_impl.cc, ClusterFactoryImplBase::create
 	stageResolvers = "10-a-resolvers"   // the same, selectDnsResolver
 	stageConfig    = "10-a-z-config"    // cluster_factory_impl.h, ConfigurableClusterFactoryBase::createClusterImpl

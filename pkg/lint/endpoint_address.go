@@ -77,7 +77,7 @@ func (w *walk) resolve(a *corev3.Address, path func() diag.Path) address {
 	case got.rule != "" && w.dns && got.rule != "named-port":
 		// DNS clusters resolve names; other forms have rules of their own there.
 	case got.rule != "":
-		w.report(diag.Problem{Rule: got.rule, Path: path().Field(got.field), Message: got.words, Envoy: EnvoySays(got.says + resolverHint)})
+		w.report(diag.Problem{Rule: got.rule, Path: path().Field(got.field), Message: got.words, Hint: got.hint, Envoy: EnvoySays(got.says + resolverHint)})
 	case got.kind == ipAddress:
 		w.families.add(got.ip.Addr(), path)
 		w.routable(got.ip.Addr(), path)

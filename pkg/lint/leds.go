@@ -18,6 +18,9 @@ var ledsRules = []string{
 
 // ledsChecks reports localities whose endpoints come by LEDS (eds.cc; leds.cc; static_cluster.cc).
 func ledsChecks(c *Context, report func(diag.Problem)) {
+	if !c.EndpointsUsed() {
+		return // nobody looks at the localities
+	}
 	groups := c.Resource.Assignment.GetEndpoints()
 	first := -1
 	for i, g := range groups {
@@ -47,7 +50,7 @@ func ledsLocality(c *Context, g *endpointv3.LocalityLbEndpoints, path diag.Path,
 			Envoy: EnvoySays(fmt.Sprintf("A ClusterLoadAssignment for cluster %s cannot include both LEDS (resource: %s) and a list of endpoints.", c.ClusterName(), name)),
 		})
 	}
-	if c.ClusterType() != eds.TypeEDS || !c.EndpointsUsed() {
+	if c.ClusterType() != eds.TypeEDS {
 		return // leds-static-cluster
 	}
 	if says := collectionNameError(name); says != "" {

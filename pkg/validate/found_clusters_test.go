@@ -142,6 +142,10 @@ func TestFoundClusters(t *testing.T) {
 		{"type: EDS, eds_cluster_config: {eds_config: {api_config_source: {api_type: GRPC, grpc_services: [{envoy_grpc: {cluster_name: x, retry_policy: {retry_back_off: {base_interval: 2s, max_interval: 1s}}}}]}}}", "max_interval must be greater than or equal to the base_interval"},
 		{`type: EDS, eds_cluster_config: {eds_config: {api_config_source: {api_type: GRPC, grpc_services: [{envoy_grpc: {cluster_name: x}, initial_metadata: [{key: ":path", value: a}]}]}}}`, ":-prefixed or host headers may not be modified"},
 
+		// the load_assignment of an EDS cluster, at whose localities Envoy does not look
+		{"type: EDS, eds_cluster_config: {eds_config: {ads: {}}}, load_assignment: {cluster_name: v, endpoints: [{leds_cluster_locality_config: {leds_collection_name: x}, lb_endpoints: [{}]}]}", ""},
+		{"cluster_type: {name: envoy.cluster.eds}, eds_cluster_config: {eds_config: {ads: {}}}", "eds_cluster_config set in a non-EDS cluster"},
+
 		{"type: ORIGINAL_DST, lb_policy: CLUSTER_PROVIDED, original_dst_lb_config: {http_header_name: x}", "ORIGINAL_DST cluster: invalid config http_header_name=x and use_http_header is false."},
 	}
 	const endpoint = "endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 192.0.2.1, port_value: 80}}}}]}]"
@@ -164,6 +168,36 @@ func TestFoundClusters(t *testing.T) {
 		got := report.Resources[0].Verdicts[diag.Envoy]
 		if tt.says == "" && got.Kind != diag.Accept || tt.says != "" && (got.Kind != diag.Rejected || !strings.HasPrefix(got.Message, tt.says)) {
 			t.Errorf("%s: %s by %s: %s, want %q", tt.fields, got.Kind, got.Rule, got.Message, tt.says)
+		}
+	}
+}
+
+// TestFoundClusterTwice: of two clusters of one name in a CDS response Envoy 1.40.0 applies the first, and does not look
+// at the second.
+func TestFoundClusterTwice(t *testing.T) {
+	t.Parallel()
+	cluster := func(name, address string) string {
+		return "- {\"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster, name: " + name + ", connect_timeout: 1s, type: STATIC, load_assignment: {cluster_name: a, " +
+			"endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: " + address + ", port_value: 80}}}}]}]}}\n"
+	}
+	const found = "Error adding/updating cluster(s) a: duplicate cluster a found"
+	for second, says := range map[string]string{
+		cluster("a", "192.0.2.1"): found,
+		cluster("a", "foo"):       found,
+		cluster("b", "192.0.2.1"): "",
+		"- {\"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster, name: a, type: EDS, eds_cluster_config: {eds_config: {path_config_source: {path: /dev/null}}}}\n": found,
+	} {
+		loaded := eds.NewLoader(eds.Options{}).Load("cds.yaml", []byte("resources:\n"+cluster("a", "192.0.2.1")+second), true)
+		report := validate.Run(loaded.Resources, validate.Options{})
+		if len(report.Resources) != 2 {
+			t.Errorf("%s: %d resources", second, len(report.Resources))
+			continue
+		}
+		if got := report.Resources[0].Verdicts[diag.Envoy]; got.Kind != diag.Accept {
+			t.Errorf("the first before %s: %s by %s", second, got.Kind, got.Rule)
+		}
+		if got := report.Resources[1].Verdicts[diag.Envoy]; got.Message != says {
+			t.Errorf("%s: %s by %s: %s, want %q", second, got.Kind, got.Rule, got.Message, says)
 		}
 	}
 }
