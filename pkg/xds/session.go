@@ -188,11 +188,10 @@ func (s *session) receive(r *response, now time.Time, ev *Event, check func(*Eve
 		s.flush(s.eds)
 		return stop, true
 	}
-	if refused == nil && nack == nil {
+	if _, early := nack.(*DecodeError); refused == nil && !early {
 		refused = s.refuseNames(r)
-	} else {
-		refused = earlier(refused, nack)
 	}
+	refused = earlier(refused, nack)
 	accepted := refused == nil || s.ack != AckValid
 	if !s.delta {
 		s.eds.pause(true)

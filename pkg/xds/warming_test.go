@@ -152,6 +152,8 @@ func TestEarlierRefusal(t *testing.T) {
 		{"a constraint after another type", []*anypb.Any{listener, anyOf(t, cla("a", "127.0.0.1"))}, &DecodeError{1, "constraint"}, "envoy.config.listener.v3.Listener does not match the message-wide type URL"},
 		{"another type before an address", []*anypb.Any{anyOf(t, cla("a", "x")), listener}, errors.New("malformed IP address: x"), "does not match the message-wide type URL"},
 		{"another type in a wrapper", []*anypb.Any{anyOf(t, &discoveryv3.Resource{Name: "a", Resource: listener})}, nil, "Unable to unpack as envoy.config.endpoint.v3.ClusterLoadAssignment: "},
+		{"a name before an address", []*anypb.Any{wrapped("a", "s")}, errors.New("malformed IP address: x"), "Unexpected EDS cluster (expecting a): s"},
+		{"a constraint before a name", []*anypb.Any{wrapped("a", "s")}, &DecodeError{0, "constraint"}, "constraint"},
 		{"the second of two with one name", []*anypb.Any{anyOf(t, cla("a", "127.0.0.1")), wrapped("a", "s")}, nil, ""},
 		{"the first of two with one name", []*anypb.Any{wrapped("a", "s"), anyOf(t, cla("a", "127.0.0.1"))}, nil, "Unexpected EDS cluster (expecting a): s"},
 	}
