@@ -165,6 +165,7 @@ func (r *reader) surroundings(root document.Node) *Bootstrap {
 			strings.HasSuffix(textOf(child(ext, "typed_config"), "@type"), ".InternalListener")
 	}
 	r.runtime(b, child(root, "layered_runtime"))
+	b.entries = b.Runtime()
 	return b
 }
 
