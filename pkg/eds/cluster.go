@@ -167,6 +167,7 @@ func (r *reader) surroundings(root document.Node) *Bootstrap {
 			strings.HasSuffix(textOf(child(ext, "typed_config"), "@type"), ".InternalListener")
 	}
 	r.runtime(b, reach(root, "layered_runtime", "layers"))
+	b.entries = b.Runtime()
 	return b
 }
 

@@ -159,16 +159,17 @@ func (c *Cluster) HasUnknown(name string) bool {
 type Bootstrap struct {
 	File                string // that it stands in, as shown; not always that of the assignment
 	NodeID, NodeCluster string
-	NodeLocality        *corev3.Locality      // nil when absent
-	LocalClusterName    string                // cluster_manager.local_cluster_name
-	HasADS              bool                  // dynamic_resources.ads_config is present
-	ADSIsDelta          bool                  // its api_type is DELTA_GRPC or AGGREGATED_DELTA_GRPC
-	HasCDS              bool                  // dynamic_resources.cds_config is present
-	StaticLayers        []*structpb.Struct    // layered_runtime.layers[].static_layer, in order (the last wins)
-	Clusters            []*Cluster            // static_resources.clusters, all of them
-	named               map[string][]*Cluster // the same by name, made by the loader
-	aggregates          map[string]*Cluster   // the first aggregate cluster over a name, made by the loader
-	HasInternalListener bool                  // bootstrap_extensions has envoy.bootstrap.internal_listener
+	NodeLocality        *corev3.Locality           // nil when absent
+	LocalClusterName    string                     // cluster_manager.local_cluster_name
+	HasADS              bool                       // dynamic_resources.ads_config is present
+	ADSIsDelta          bool                       // its api_type is DELTA_GRPC or AGGREGATED_DELTA_GRPC
+	HasCDS              bool                       // dynamic_resources.cds_config is present
+	StaticLayers        []*structpb.Struct         // layered_runtime.layers[].static_layer, in order (the last wins)
+	Clusters            []*Cluster                 // static_resources.clusters, all of them
+	named               map[string][]*Cluster      // the same by name, made by the loader
+	entries             map[string]*structpb.Value // of the static layers by key, made by the loader
+	aggregates          map[string]*Cluster        // the first aggregate cluster over a name, made by the loader
+	HasInternalListener bool                       // bootstrap_extensions has envoy.bootstrap.internal_listener
 	// Assignments by the name of their cluster, of all static clusters that have one at hand, by EDS file too: the local
 	// cluster's is needed for zone awareness.
 	Assignments map[string]*Resource

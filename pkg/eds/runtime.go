@@ -11,12 +11,15 @@ import (
 
 // Runtime is the entries of the static layers by key, the last layer first. A key may be written with dots or as nested
 // objects (runtime_impl.cc, ProtoLayer::walkProtoValue). Where a layer has it in both forms, Envoy uses the one that its
-// map happens to hold first; here it is the one with dots.
+// map happens to hold first; here it is the one with dots. The map must not be changed.
 func (b *Bootstrap) Runtime() map[string]*structpb.Value {
-	values := map[string]*structpb.Value{}
-	if b == nil {
-		return values
+	switch {
+	case b == nil:
+		return nil
+	case b.entries != nil:
+		return b.entries
 	}
+	values := map[string]*structpb.Value{}
 	for _, layer := range b.StaticLayers {
 		entries := map[string]*structpb.Value{}
 		flattenRuntime(layer, "", entries)
