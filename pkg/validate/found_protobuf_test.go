@@ -174,7 +174,7 @@ func TestFoundBinary(t *testing.T) {
 		},
 		{
 			name: "a response read as JSON", file: "eds.bin", bytes: wire(2, wire(1, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"), wire(2, wire(1, "v"))),
-			rule: "file-extension-mismatch",
+			rule:    "file-extension-mismatch",
 			message: "in eds.bin, Unable to parse JSON as proto (INVALID_ARGUMENT: invalid JSON in envoy.service.discovery.v3.DiscoveryResponse, near <pos>: unexpected character: '\x12'; expected '{')",
 		},
 		{
