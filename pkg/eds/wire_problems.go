@@ -40,6 +40,9 @@ func (r *reader) wireProblems(m protoreflect.Message, path diag.Path, parents []
 		if r.opts.EnvoyVersion < f.since && m.Has(f.fd) {
 			p := diag.Problem{Rule: "unknown-field", Path: path.Field(string(f.fd.Name())), Message: fmt.Sprintf("%q is unknown to Envoy before 1.%d", f.fd.Name(), f.since)}
 			p.Envoy = diag.Override{Stage: "05-unknown", Message: unknownNumberText(name, parents, []string{fmt.Sprint(f.fd.Number())})}
+			if r.text != nil { // whose reader knows no name that the message does not have
+				p.Envoy = r.unreadText(parents)
+			}
 			out = append(out, p)
 		}
 	}
@@ -69,6 +72,18 @@ func (r *reader) wireProblems(m protoreflect.Message, path diag.Path, parents []
 		return true
 	})
 	return out
+}
+
+// unreadText is what Envoy says of text proto with a name that it does not know, in a message in these.
+func (r *reader) unreadText(parents []string) diag.Override {
+	root := responseMessage
+	if len(parents) > 0 && parents[0] == bootstrapMessage {
+		root = bootstrapMessage
+	}
+	reject := diag.Reject
+	o := r.textProblem("", "", diag.Span{}, root).Envoy
+	o.Effect = &reject
+	return o
 }
 
 func unknownNumberText(name string, parents, numbers []string) string {

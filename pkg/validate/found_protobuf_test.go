@@ -117,6 +117,24 @@ func TestFoundText(t *testing.T) {
 	}
 }
 
+// TestFoundTextVersions: a field that an older Envoy does not have is a name that its reader of text proto does not know.
+func TestFoundTextVersions(t *testing.T) {
+	t.Parallel()
+	const eds39 = `resources { [type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment] { cluster_name: "v" endpoints { lb_endpoints { endpoint { observability_name: "a" } } } } }`
+	const says = `Unable to parse file "b.pb_text" as a text protobuf (type envoy.`
+	for text, want := range map[string]string{
+		textBootstrap + "enable_worker_cpu_affinity: true\n":                                  says + "config.bootstrap.v3.Bootstrap)",
+		strings.Replace(textBootstrap, "type: STATIC", "type: STATIC queuing_policies {}", 1): says + "config.bootstrap.v3.Bootstrap)",
+		eds39: "in b.pb_text, " + says + "service.discovery.v3.DiscoveryResponse)",
+	} {
+		loaded := eds.NewLoader(eds.Options{EnvoyVersion: 38}).Load("b.pb_text", []byte(text), true)
+		got := validate.Run(loaded.Resources, validate.Options{EnvoyVersion: 38}).Resources[0].Verdicts[diag.Envoy]
+		if got.Kind != diag.Rejected || got.Message != want {
+			t.Errorf("%s\nverdict %+v, want %s", text, got, want)
+		}
+	}
+}
+
 // wire is a field that is a message or a string.
 func wire(number protowire.Number, parts ...string) string {
 	return string(protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), []byte(strings.Join(parts, ""))))
