@@ -5,11 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/edsctl/edsctl/pkg/diag"
 	"github.com/edsctl/edsctl/pkg/eds"
@@ -94,6 +97,44 @@ func TestConstraints(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestConstraintsOfCluster: Envoy checks the fields of a cluster as they are declared, with load_assignment in their midst.
+func TestConstraintsOfCluster(t *testing.T) {
+	t.Parallel()
+	a := &endpointv3.ClusterLoadAssignment{ClusterName: "c", Endpoints: []*endpointv3.LocalityLbEndpoints{{Priority: 129}}}
+	cluster := &clusterv3.Cluster{HealthChecks: []*corev3.HealthCheck{{}}}
+	c := &Context{
+		Resource: &eds.Resource{Assignment: a, Original: a, Shape: eds.ShapeBootstrap}, Cluster: &eds.Cluster{Message: cluster, Index: 2},
+		Source: eds.FromBootstrap, EnvoyVersion: 40, Getenv: func(string) string { return "" },
+	}
+	var got []string
+	Constraints(c, func(p diag.Problem) {
+		if frame := "StaticResourcesValidationError.Clusters[2]: "; !strings.Contains(p.Envoy.Message, frame) {
+			t.Errorf("%s: %q lacks %q", p.Path, p.Envoy.Message, frame)
+		}
+		if len(got) == 0 || got[len(got)-1] != p.Path[:2].String() {
+			got = append(got, p.Path[:2].String())
+		}
+	})
+	want := []string{"cluster.name", "endpoints[0]", "cluster.health_checks"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+}
+
+// TestWeightInDump: a config dump writes 0 for a weight that is not set.
+func TestWeightInDump(t *testing.T) {
+	t.Parallel()
+	for shape, want := range map[eds.Shape]int{eds.ShapeConfigDump: 0, eds.ShapeAssignment: 1} {
+		a := &endpointv3.ClusterLoadAssignment{ClusterName: "c", Endpoints: []*endpointv3.LocalityLbEndpoints{{LoadBalancingWeight: wrapperspb.UInt32(0)}}}
+		c := &Context{Resource: &eds.Resource{Assignment: a, Original: a, Shape: shape}, Source: eds.FromFile, EnvoyVersion: 40, Getenv: func(string) string { return "" }}
+		found := 0
+		Constraints(c, func(diag.Problem) { found++ })
+		if found != want {
+			t.Errorf("%s: %d violations, want %d", shape, found, want)
+		}
 	}
 }
 
