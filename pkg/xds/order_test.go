@@ -104,27 +104,6 @@ func TestPolledAnew(t *testing.T) {
 	}
 }
 
-// TestAnswersEndWithTheirStream: an answer that was held back when its stream ended has a nonce that the next one does not know.
-func TestAnswersEndWithTheirStream(t *testing.T) {
-	t.Parallel()
-	for name, s := range map[string]subscription{"delta": newDeltaSubscription(AssignmentURL(V3), false), "sotw": &sotwSubscription{typeURL: AssignmentURL(V3)}} {
-		s.setNames([]string{"a"})
-		s.open()
-		s.next()
-		s.pause(true)
-		s.take(&response{version: "1", nonce: "old"}, func(string) bool { return true }, nil, true)
-		s.open()
-		s.pause(false)
-		msg, ack := s.next()
-		if nonce := msg.(interface{ GetResponseNonce() string }).GetResponseNonce(); nonce != "" || ack != NoAck {
-			t.Errorf("%s: a new stream begins with an answer to %q (%s)", name, nonce, ack)
-		}
-		if again, _ := s.next(); again != nil {
-			t.Errorf("%s: a second request follows: %v", name, again)
-		}
-	}
-}
-
 // TestManyClusters explains the silence about many clusters: what was said of one name took the time of all.
 func TestManyClusters(t *testing.T) {
 	t.Parallel()
