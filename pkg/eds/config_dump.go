@@ -1,6 +1,7 @@
 package eds
 
 import (
+	"slices"
 	"strings"
 
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -77,6 +78,10 @@ func (r *reader) configDump(root document.Node) {
 	}
 	if len(seen) == 0 && len(withAssignment) == 0 {
 		r.searchBelow(root)
+		found := r.file.Resources[before:]
+		if !slices.ContainsFunc(found, func(res *Resource) bool { return !res.Absent }) {
+			r.file.Resources = r.file.Resources[:before] // clusters alone: the dump was taken without their assignments
+		}
 	}
 	boot.surround(r.file.Resources[before:])
 }

@@ -12,6 +12,7 @@ import (
 // instead are words of files that speak of endpoints but hold no assignment, and where there is one instead.
 var instead = []struct{ words, hint string }{
 	{"host_statuses hostStatuses", "this is the state of hosts, as /clusters and istioctl proxy-config endpoints print it: take /config_dump?include_eds, or edsctl fetch --admin URL"},
+	{"dynamic_active_clusters dynamicActiveClusters dynamic_warming_clusters dynamicWarmingClusters", "a dump has the assignments of EDS if it is asked for them: take /config_dump?include_eds, or edsctl fetch --admin URL"},
 	{"EndpointSlice", "make an assignment of it with edsctl create --endpoint-slice FILE"},
 	{"xds_servers", "this is the bootstrap of a gRPC client: edsctl fetch NAME --bootstrap FILE asks its server"},
 }

@@ -12,6 +12,8 @@ func TestHintsOfUnread(t *testing.T) {
 		{"a.json", `{"cluster_statuses": [{"name": "a", "host_statuses": []}]}`, "this is the state of hosts"},
 		{"a.json", `[{"name": "a", "hostStatuses": []}]`, "this is the state of hosts"},
 		{"a.json", `{"xds_servers": [], "node": {"id": "a"}}`, "this is the bootstrap of a gRPC client"},
+		{"a.json", `{"configs": [{"dynamic_active_clusters": [{"cluster": {"name": "a", "type": "EDS", "eds_cluster_config": {"eds_config": {"ads": {}}}}}]}]}`,
+			"a dump has the assignments of EDS if it is asked for them"},
 		{"a.yaml", "kind: EndpointSlice\napiVersion: discovery.k8s.io/v1\n", "make an assignment of it"},
 		{"a.yaml", "name: a\n", ""},
 		{"a.yaml", "resources:\n- @type: a\n  cluster_name: b\n", "put it in quotes: no plain text of YAML begins with @"},
