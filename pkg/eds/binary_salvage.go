@@ -40,6 +40,9 @@ func (t messageType) field(number protowire.Number) (inner messageType, isMessag
 	return messageType{}, false, fd != nil && fd.Kind() == protoreflect.StringKind
 }
 
+// isEntry tells whether the message is an entry of a map.
+func (t messageType) isEntry() bool { return t.descriptor != nil && t.descriptor.IsMapEntry() }
+
 // salvage are the bytes of a message that protobuf has read when it meets damage, and whether there is none. A message
 // that was begun counts, with its fields up to there, and so does a string.
 func salvage(b []byte, t messageType, depth int) (out []byte, whole bool) {
@@ -74,23 +77,30 @@ func salvage(b []byte, t messageType, depth int) (out []byte, whole bool) {
 	return b, true
 }
 
-// salvageValue is what is left of the value of a length-delimited field; it is nil when not even its length is there.
+// salvageValue is what is left of the value of a length-delimited field, nil where nothing is: a message is there as soon
+// as its tag is, an entry of a map only when it is whole.
 func salvageValue(b []byte, size int, t messageType, number protowire.Number, depth int) (value []byte, whole bool) {
+	inner, isMessage, isString := t.field(number)
 	_, n := protowire.ConsumeVarint(b)
-	if n < 0 {
+	switch {
+	case n < 0 && isMessage && !inner.isEntry():
+		return []byte{}, false
+	case n < 0:
 		return nil, false
 	}
 	value = b[n:]
 	if size >= 0 {
 		value = b[n:size]
 	}
-	inner, isMessage, isString := t.field(number)
 	whole = size >= 0
 	switch {
 	case isMessage:
 		var sound bool
 		value, sound = salvage(value, inner, depth+1)
 		whole = whole && sound
+		if !whole && inner.isEntry() {
+			return nil, false
+		}
 	case isString && !utf8.Valid(value):
 		return []byte(strings.ToValidUTF8(string(value), string(utf8.RuneError))), false
 	}

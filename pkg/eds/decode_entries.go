@@ -122,6 +122,25 @@ func (d *decoder) typeTwice(key document.Node) bool {
 	return true
 }
 
+// typesTwice reports a second @type in an Any whose fields are not read.
+func (d *decoder) typesTwice(n document.Node) {
+	n = n.Target()
+	if n.Document().Format == document.YAML {
+		return
+	}
+	some := false
+	for k := n.First(); k.IsValid(); k = k.Next().Next() {
+		if text, ok := keyText(k); !ok || text != "@type" {
+			continue
+		}
+		if some {
+			d.typeTwice(k)
+			return
+		}
+		some = true
+	}
+}
+
 // duplicateKey is the problem of a key that came before. added: the values are read one after the other.
 func (d *decoder) duplicateKey(key, first document.Node, added bool) diag.Problem {
 	text, _ := keyText(key)

@@ -259,6 +259,7 @@ func (d *decoder) anyMessage(v value) {
 	mt, err := protoregistry.GlobalTypes.FindMessageByURL(url)
 	if err != nil || strings.HasPrefix(string(mt.Descriptor().FullName()), "envoy.api.v2.") {
 		d.skipValue(v.node) // a type that edsctl does not model, or of which it said that Envoy has none
+		d.step("<any>", "", func() { d.typesTwice(v.node) })
 		if messageName(url) == HTTPOptionsName {
 			o := httpOutline()
 			d.step("<any>", o.message, func() { d.outlined(v.node, o) })

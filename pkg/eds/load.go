@@ -157,7 +157,7 @@ func (r *reader) read() {
 	format := r.opts.Format
 	if format == AutoFormat {
 		format = detectFormat(r.src, r.suffix)
-		if parser := envoyParser(r.suffix); format == Binary && (parser == YAML || parser == JSON) && r.suffix != "" && !isWire(r.src) {
+		if parser := envoyParser(r.suffix); format == Binary && parser != Binary && r.suffix != "" && !isWire(r.src) {
 			format = parser
 		}
 	}

@@ -179,6 +179,8 @@ func (t *textReader) outlined(n *textNode, o *outline) ([]byte, error) {
 			continue
 		case !known:
 			return nil, textErrorf(f.at, "unknown field: %s", f.name)
+		case f.isEmpty && !f.colon && field.is&(isText|isBool) != 0:
+			return nil, textErrorf(f.at, "missing field separator :")
 		case field.is&(isList|isEntries) != 0:
 		case f.inList || f.isEmpty:
 			return nil, textErrorf(f.start, "unexpected token: [")
@@ -285,8 +287,8 @@ func shortText(src []byte) string {
 // missingType is the first type of an Any in a text that Envoy certainly does not have, nil when it may have all of them.
 func missingType(root *textNode, version int) (n *textNode, reason string) {
 	root.each(func(f *textNode) bool {
-		if _, name, ok := strings.Cut(f.name, "/"); ok && n == nil && f.bracketed {
-			if reason = unknownTypeReason(name, version); reason != "" {
+		if slash := strings.LastIndexByte(f.name, '/'); slash > 0 && n == nil && f.bracketed {
+			if reason = unknownTypeReason(f.name[slash+1:], version); reason != "" {
 				n = f
 			}
 		}

@@ -31,6 +31,10 @@ func scanText(src []byte) (*textNode, error) {
 	return root, err
 }
 
+// bracketName is what stands in brackets: the name of an extension, or a type URL, whose prefix is not empty and may have
+// characters that are written as in other URLs.
+var bracketName = pattern(`^[^/%]([^%]|%[0-9A-Fa-f]{2})*$`)
+
 type textScanner struct {
 	src    []byte
 	source *textSource
@@ -123,7 +127,9 @@ func (s *textScanner) name(f *textNode) error {
 			s.at++
 		case c == ']' && name.Len() > 0:
 			s.at++
-			f.name = name.String()
+			if f.name = name.String(); !bracketName().MatchString(f.name) {
+				return textErrorf(f.at, "%q is no name of a type", f.name)
+			}
 			return nil
 		default:
 			return s.unexpected()

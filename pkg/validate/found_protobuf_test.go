@@ -70,6 +70,13 @@ func TestFoundText(t *testing.T) {
 		{name: "a reserved name in a policy", text: instead("cluster_name:", "policy { disable_overprovisioning: true } cluster_name:")},
 		{name: "a reserved name of the bootstrap", text: textBootstrap + "runtime {}\n"},
 		{name: "another prefix of a type", text: instead("type.googleapis.com/", "foo.bar/")},
+		{name: "slashes in the prefix of a type", text: instead("type.googleapis.com/", "a//b/")},
+		{name: "a prefix of a type written as in URLs", text: instead("type.googleapis.com/", "a%2Fb/")},
+		{name: "a prefix of a type written as in no URL", text: instead("type.googleapis.com/", "a%2/"), rule: "syntax", at: "13:11"},
+		{name: "no prefix of a type", text: instead("type.googleapis.com/", "/"), rule: "syntax", at: "13:11"},
+		{name: "an empty list of strings without a colon", text: textBootstrap + "node_context_params []\n", rule: "syntax", at: "34:1"},
+		{name: "bytes that are no UTF-8", text: instead(`"nod"`, "\"n\xffd\""), rule: "syntax", at: "2:7"},
+		{name: "a NUL", text: instead(`"nod"`, "\"n\x00d\""), rule: "syntax", at: "2:7"},
 		{name: "an unknown field of the bootstrap", text: textBootstrap + "foo: 1\n", rule: "syntax", at: "34:1"},
 		{name: "an unknown field of a cluster", text: instead("type: STATIC", "type: STATIC foo: 1"), rule: "syntax", at: "23:18"},
 		{name: "an unknown type", text: instead("v3.TcpProxy", "v3.TcpProxyy"), rule: "any-type-unknown", at: "13:11"},
@@ -147,6 +154,10 @@ func TestFoundBinary(t *testing.T) {
 	cluster := func(fields ...string) string { return wire(2, wire(2, fields...)) }
 	node := wire(1, wire(1, "nod"), wire(2, "c"))
 	base := node + wire(2, wire(1, wire(1, "l")), wire(2, wire(1, "one"), second, wire(33, wire(1, "one"), wire(2))))
+	cut := func(field string, n int) string { // a bootstrap that ends so many bytes before the end of a field of its cluster
+		whole := node + cluster(wire(1, "one"), second, field)
+		return whole[:len(whole)-n]
+	}
 	const unknown = "Protobuf message (type envoy.config.%s with unknown field set {%s}) has unknown fields"
 	const parents = "(envoy.config.bootstrap.v3.Bootstrap::envoy.config.bootstrap.v3.Bootstrap.StaticResources"
 	tests := []struct {
@@ -158,6 +169,13 @@ func TestFoundBinary(t *testing.T) {
 		{name: "an extension in capitals", file: "b.PB", bytes: base},
 		{name: "messages in two parts", bytes: base + cluster(wire(1, "two"), second, wire(33, wire(1, "two"), wire(2)), wire(33, wire(2))), last: true},
 		{name: "cut off", bytes: base[:len(base)-1]},
+		{name: "cut off in an entry of a map", bytes: cut(wire(36, wire(1, "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"), wire(2, wire(1, "a/b"), wire(2, "xyz"))), 2)},
+		{
+			name: "cut off behind the tag of an assignment", bytes: cut(wire(33, wire(1, "one")), 6), rule: "cla-cluster-name-empty",
+			message: "Proto constraint validation failed (BootstrapValidationError.StaticResources: embedded message failed validation | caused by " +
+				"StaticResourcesValidationError.Clusters[0]: embedded message failed validation | caused by ClusterValidationError.LoadAssignment: " +
+				"embedded message failed validation | caused by ClusterLoadAssignmentValidationError.ClusterName: value length must be at least 1 characters)",
+		},
 		{name: "bytes that are no UTF-8", bytes: base + cluster(wire(1, "tw\xffo"), second, wire(33, wire(1, "two"))), last: true},
 		{name: "an unknown field", bytes: base + wire(99, "x"), rule: "unknown-field", message: fmt.Sprintf(unknown, "bootstrap.v3.Bootstrap(root)", "99")},
 		{name: "an unknown field, and cut off", bytes: wire(99, "x") + base[:len(base)-1], rule: "unknown-field", message: fmt.Sprintf(unknown, "bootstrap.v3.Bootstrap(root)", "99")},

@@ -57,6 +57,16 @@ func TestFoundTwice(t *testing.T) {
 		{name: "drops in an EDS file", text: resource(`"policy": {"drop_overloads": [{"category": "a"}], "drop_overloads": [{"category": "b"}]}`), rule: "drop-overloads-multiple", part: "Cluster drop_overloads config has 2 categories."},
 		{name: "resources", text: `{"resources": [{"@type": "` + claURL + `", "cluster_name": "v"}], "resources": [{"@type": "` + claURL + `", "cluster_name": "v"}]}`, rule: "resource-duplicate-name", part: "Unexpected EDS resource length: 2"},
 		{name: "no more resources", text: `{"resources": [{"@type": "` + claURL + `", "cluster_name": "v", ` + factor + `}], "resources": []}`, rule: "overprovisioning-factor-zero", part: "PolicyValidationError.OverprovisioningFactor: "},
+		{
+			name: "the type of an Any of which the outline is known",
+			text: cluster(`"typed_extension_protocol_options": {"h": {"@type": "a/envoy.extensions.upstreams.http.v3.HttpProtocolOptions", "@type": "a/envoy.extensions.upstreams.http.v3.HttpProtocolOptions"}}`), rule: "value-type",
+			part: "static_resources.clusters[0].typed_extension_protocol_options[0]: message envoy.config.cluster.v3.Cluster.TypedExtensionProtocolOptionsEntry, near <pos>: repeated @type in Any)",
+		},
+		{
+			name: "the type of an Any of which nothing is known",
+			text: cluster(`"metadata": {"typed_filter_metadata": {"a": {"@type": "a/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy", "@type": "a/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy"}}}`), rule: "value-type",
+			part: "repeated @type in Any)",
+		},
 		{name: "the type of an Any", text: resource(`"@type": "` + claURL + `"`), rule: "value-type", part: "DiscoveryResponse @ resources[0]: message google.protobuf.Any, near <pos>: repeated @type in Any)"},
 		{
 			name: "the type of an Any in another", text: resource(`"endpoints": {"metadata": {"typed_filter_metadata": {"a": {"@type": "type.googleapis.com/google.protobuf.Struct", "@type": "type.googleapis.com/google.protobuf.Struct"}}}}`),
