@@ -122,7 +122,7 @@ func (s *textScanner) name(f *textNode) error {
 	var name strings.Builder
 	for {
 		switch c := s.next(); {
-		case isWordByte(c), c == '.', c == '/', c == '-', c == '%', c == '~':
+		case isWordByte(c), c != 0 && strings.IndexByte("./-%~!$&()*+,;=", c) >= 0:
 			name.WriteByte(c)
 			s.at++
 		case c == ']' && name.Len() > 0:

@@ -169,7 +169,7 @@ func (m unlinkedMessage) oneof(fields ...unlinkedField) (f unlinkedField, value 
 	return f, value, ok
 }
 
-// grpcAny is the type URL and the message of an Any in a field.
+// any is the type URL and the message of an Any in a field.
 func (m unlinkedMessage) any(f unlinkedField) (url string, value unlinkedMessage) {
 	a, ok := m.message(f)
 	if !ok {

@@ -72,6 +72,7 @@ func TestFoundText(t *testing.T) {
 		{name: "another prefix of a type", text: instead("type.googleapis.com/", "foo.bar/")},
 		{name: "slashes in the prefix of a type", text: instead("type.googleapis.com/", "a//b/")},
 		{name: "a prefix of a type written as in URLs", text: instead("type.googleapis.com/", "a%2Fb/")},
+		{name: "a prefix of a type with all that it may have", text: instead("type.googleapis.com/", "a.-~!$&()*+,;=_/")},
 		{name: "a prefix of a type written as in no URL", text: instead("type.googleapis.com/", "a%2/"), rule: "syntax", at: "13:11"},
 		{name: "no prefix of a type", text: instead("type.googleapis.com/", "/"), rule: "syntax", at: "13:11"},
 		{name: "an empty list of strings without a colon", text: textBootstrap + "node_context_params []\n", rule: "syntax", at: "34:1"},
