@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// textDepthLimit bounds the nesting of text protobuf. Protobuf's own reader has no limit for it.
-const textDepthLimit = 1000
+// textDepthLimit bounds the nesting of text protobuf, as Go's reader does. Protobuf's reader in C++ has no limit for it.
+const textDepthLimit = 10000
 
 // textError is text that is no text protobuf.
 type textError struct {

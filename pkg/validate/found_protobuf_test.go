@@ -70,6 +70,8 @@ func TestFoundText(t *testing.T) {
 		{name: "a reserved name in a policy", text: instead("cluster_name:", "policy { disable_overprovisioning: true } cluster_name:")},
 		{name: "a reserved name of the bootstrap", text: textBootstrap + "runtime {}\n"},
 		{name: "another prefix of a type", text: instead("type.googleapis.com/", "foo.bar/")},
+		{name: "deep nesting", text: instead(`id: "nod"`, `id: "nod" metadata { fields { key: "a" value `+
+			strings.Repeat("{ list_value { values ", 1100)+"{}"+strings.Repeat(" } }", 1100)+" } }")},
 		{name: "slashes in the prefix of a type", text: instead("type.googleapis.com/", "a//b/")},
 		{name: "a prefix of a type written as in URLs", text: instead("type.googleapis.com/", "a%2Fb/")},
 		{name: "a prefix of a type with all that it may have", text: instead("type.googleapis.com/", "a.-~!$&()*+,;=_/")},
