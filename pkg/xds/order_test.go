@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
@@ -200,5 +203,49 @@ func TestPolledClusters(t *testing.T) {
 		if got := fmt.Sprint(p.clusters.names()); got != c.want {
 			t.Errorf("%s: the names %s are asked for, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+// TestFetchRefusedClusters ends a fetch when what is left of the clusters is answered, and tells why nothing is asked for.
+func TestFetchRefusedClusters(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m := &discoveryv3.DiscoveryResponse{VersionInfo: "1", TypeUrl: ClusterURL(V3), Resources: []*anypb.Any{anyOf(t, edsCluster("a", "")), anyOf(t, edsCluster("b", ""))}}
+		if strings.HasSuffix(r.URL.Path, "endpoints") {
+			m.TypeUrl, m.Resources = AssignmentURL(V3), []*anypb.Any{anyOf(t, cla("b", "127.0.0.1"))}
+		}
+		text, err := protojson.Marshal(m)
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(text)
+	}))
+	defer server.Close()
+	fetch := func(ctx context.Context, check func(*Event) error) (*Tracker, Options, error) {
+		o := Options{Transport: REST, Ack: AckValid, Dial: Dial{Target: strings.TrimPrefix(server.URL, "http://"), Plaintext: true}}
+		tr, err := Fetch(ctx, o, nil, func(ev *Event) error {
+			if ev.IsCDS() && ev.Kind == Received {
+				return check(ev)
+			}
+			return nil
+		})
+		return tr, o, err
+	}
+	tr, _, err := fetch(t.Context(), func(ev *Event) error {
+		ev.Clusters[0].Err = errors.New("bad")
+		return nil
+	})
+	if diff := cmp.Diff([]string{"b"}, tr.Names()); err != nil || diff != "" {
+		t.Errorf("one cluster refused: %v (-want +got):\n%s", err, diff)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	tr, o, err := fetch(ctx, func(*Event) error { return &DecodeError{Text: "bad"} })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("all clusters refused: %v", err)
+	}
+	want := "the client refuses the clusters, so it asks for no assignment: bad"
+	if got := tr.Explain(o, ""); len(got) != 2 || got[0].Cause != want {
+		t.Errorf("the silence is explained by %+v, want %q", got, want)
 	}
 }

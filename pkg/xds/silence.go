@@ -35,6 +35,7 @@ var (
 	otherNode    = Attempt{"node-id", "ID"}
 	asSidecar    = Attempt{"as", "istio-sidecar"}
 	longer       = Attempt{"timeout", "60s"}
+	taken        = Attempt{"ack", "always"}
 )
 
 // Server is a kind of control plane, as far as it can be told.
@@ -198,6 +199,8 @@ func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []A
 	switch {
 	case t.OnlyIgnored():
 		return t.wrongType(AssignmentURL(o.ResourceVersion))
+	case t.refusedClusters != nil:
+		return "the client refuses the clusters, so it asks for no assignment: " + t.refusedClusters.Error(), []Attempt{taken}
 	case kind == Istiod && t.Responses == 0:
 		return istiodCause(o.Node.GetId())
 	case t.Responses == 0 && (o.Transport == REST || o.Transport == Unary):
