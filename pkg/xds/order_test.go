@@ -240,7 +240,7 @@ func TestFetchRefusedClusters(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	tr, o, err := fetch(ctx, func(*Event) error { return &DecodeError{Text: "bad"} })
+	tr, o, err := fetch(ctx, func(*Event) error { return &DecodeError{Text: "name: \"a\"\n: bad"} })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("all clusters refused: %v", err)
 	}
