@@ -35,7 +35,7 @@ func newDeltaSubscription(typeURL string, wildcard bool) *deltaSubscription {
 
 // setNames keeps the last change of each name, since the user of a name that went and came back has to be reminded of its
 // resource. An unsubscribed name is forgotten: a later subscription starts without a version.
-func (s *deltaSubscription) setNames(_ []string, changes []change) {
+func (s *deltaSubscription) setNames(_ func() []string, changes []change) {
 	for _, c := range changes {
 		if c.watched {
 			s.names[c.name], s.added[c.name] = true, true
@@ -48,8 +48,6 @@ func (s *deltaSubscription) setNames(_ []string, changes []change) {
 		s.removed[c.name] = true
 	}
 }
-
-func (s *deltaSubscription) touch() {}
 
 func (s *deltaSubscription) open() { s.answers, s.began = nil, false }
 

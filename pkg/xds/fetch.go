@@ -11,8 +11,11 @@ import (
 func Fetch(ctx context.Context, opts Options, names []string, fn func(*Event) error) (*Tracker, error) {
 	t := NewTracker(names)
 	err := Watch(ctx, opts, names, func(ev *Event) error {
+		err := fn(ev) // which may mark clusters as refused: their assignments are not waited for
 		t.Add(ev)
-		err := fn(ev)
+		if ev.IsCDS() && ev.Kind == Received && opts.Ack == AckValid {
+			t.refusedClusters, _ = splitStop(err)
+		}
 		if ev.Kind != Received {
 			return err
 		}

@@ -190,22 +190,26 @@ func (p *poller) receive(r *response, state *pollState, names []string, report f
 	}
 	markPassed(r.items, p.o.Client)
 	ev.Resources = r.items
-	ev.Refused = refuseSotW(r)
+	whole := refuseSotW(r)
+	ev.Refused = whole
 	if isCDS {
 		for _, item := range r.items {
 			ev.Clusters = append(ev.Clusters, readCluster(item))
 		}
 		markDuplicates(ev.Clusters)
-		p.clusters.update(ev.Clusters, r, p.o.Now())
-		if ev.Refused == nil {
+		if whole == nil {
 			ev.Refused = refuseClusters(ev.Clusters)
 		}
 	}
-	nack, stop := splitStop(report(ev))
+	nack, stop := splitStop(report(ev)) // which may mark clusters as refused
+	nack = earlier(whole, nack)
 	switch {
-	case ev.Refused != nil:
-		nack = earlier(ev.Refused, nack)
-	case nack == nil && !isCDS:
+	case isCDS:
+		if nack == nil || whole == nil && p.o.Ack != AckValid {
+			p.clusters.update(ev.Clusters, r, p.o.Now())
+			nack = refuseClusters(ev.Clusters)
+		}
+	case nack == nil:
 		nack = refusePoll(r, names)
 	}
 	state.take(r, nack, p.o.Ack != AckValid)

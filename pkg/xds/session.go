@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"slices"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -69,7 +70,7 @@ func newSession(o Options, names []string, ads bool) *session {
 		for i, name := range names {
 			changes[i] = change{name, true}
 		}
-		s.eds.setNames(names, changes)
+		s.eds.setNames(func() []string { return slices.Clone(names) }, changes)
 	}
 	return s
 }
@@ -240,8 +241,7 @@ func (s *session) taken(r *response, now time.Time) {
 // afterWarming updates the names and lets a CDS answer go that waited for the last warming cluster.
 func (s *session) afterWarming() {
 	if changes, changed := s.warm.changed(); changed {
-		s.eds.setNames(s.warm.names(), changes)
-		s.eds.touch()
+		s.eds.setNames(s.warm.names, changes)
 		s.flush(s.eds)
 	}
 	s.cds.pause(s.ads && s.warm.holdsBack())
@@ -284,8 +284,7 @@ func (s *session) receiveCDS(r *response, refused error, now time.Time, ev *Even
 		s.eds.pause(false)
 	}
 	if changes, changed := s.warm.changed(); changed {
-		s.eds.setNames(s.warm.names(), changes)
-		s.eds.touch()
+		s.eds.setNames(s.warm.names, changes)
 	}
 	s.flush(s.eds)
 	s.cds.pause(s.ads && s.warm.holdsBack())

@@ -35,6 +35,7 @@ var (
 	otherNode    = Attempt{"node-id", "ID"}
 	asSidecar    = Attempt{"as", "istio-sidecar"}
 	longer       = Attempt{"timeout", "60s"}
+	taken        = Attempt{"ack", "always"}
 )
 
 // Server is a kind of control plane, as far as it can be told.
@@ -198,6 +199,8 @@ func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []A
 	switch {
 	case t.OnlyIgnored():
 		return t.wrongType(AssignmentURL(o.ResourceVersion))
+	case t.refusedClusters != nil:
+		return "the client refuses the clusters, so it asks for no assignment: " + withoutDump(t.refusedClusters), []Attempt{taken}
 	case kind == Istiod && t.Responses == 0:
 		return istiodCause(o.Node.GetId())
 	case t.Responses == 0 && (o.Transport == REST || o.Transport == Unary):
@@ -220,6 +223,12 @@ func (t *Tracker) noAssignment(o Options, kind Server, name string) (string, []A
 	}
 	return fmt.Sprintf("the server has other assignments for this node, but not %q (the name is the service_name of the cluster, which may differ from its name)", name),
 		[]Attempt{withoutNames}
+}
+
+// withoutDump is the text of a refusal without the cluster that Envoy prints before it, line by line.
+func withoutDump(err error) string {
+	text := err.Error()
+	return strings.TrimPrefix(text[strings.LastIndex(text, "\n")+1:], ": ")
 }
 
 // istiodCause judges the node id as istiod parses it (pilot/pkg/model/context.go).

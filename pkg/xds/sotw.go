@@ -1,8 +1,6 @@
 package xds
 
 import (
-	"slices"
-
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
@@ -12,9 +10,9 @@ import (
 // The two variants of the protocol implement it. next returns the requests that are due, one at a time, and nil when
 // there is none or the type is paused.
 type subscription interface {
-	// setNames takes the names that are wanted now, and what came and went since the last call, in order.
-	setNames(names []string, changes []change)
-	touch()
+	// setNames tells that watches came or went: names are those that are wanted when it is called, and changes what came
+	// and went since the last call, in order.
+	setNames(names func() []string, changes []change)
 	open()
 	pause(bool)
 	take(r *response, asked func(string) bool, nack *status.Status, answer bool)
@@ -28,25 +26,19 @@ type subscription interface {
 // resumed. So an ACK that is held back and a new list of names become one message.
 type sotwSubscription struct {
 	typeURL string
-	names   []string
-	version string // last accepted, survives the stream; advances also when none of the names was in the response
-	nonce   string // last received on this stream
+	names   func() []string // nil: nothing was ever wanted
+	version string          // last accepted, survives the stream; advances also when none of the names was in the response
+	nonce   string          // last received on this stream
 	detail  *status.Status
 	pending bool
 	owed    Ack // what the pending request answers
 	paused  bool
 }
 
-func (s *sotwSubscription) setNames(names []string, _ []change) {
-	if !slices.Equal(s.names, names) {
-		s.names = slices.Clone(names)
-		s.pending = true
-	}
+// setNames asks again also when the names are the same as before: Envoy does so whenever a watch came or went.
+func (s *sotwSubscription) setNames(names func() []string, _ []change) {
+	s.names, s.pending = names, true
 }
-
-// touch asks again with unchanged names: Envoy does so whenever a watch came or went, also when the set of names is
-// the same as before.
-func (s *sotwSubscription) touch() { s.pending = true }
 
 // open keeps the reason of a refusal that was held back: the first request has it.
 func (s *sotwSubscription) open() {
@@ -96,8 +88,9 @@ func (s *sotwSubscription) next() (proto.Message, Ack) {
 	if !s.pending || s.paused {
 		return nil, NoAck
 	}
-	req := &discoveryv3.DiscoveryRequest{
-		TypeUrl: s.typeURL, ResourceNames: slices.Clone(s.names), VersionInfo: s.version, ResponseNonce: s.nonce, ErrorDetail: s.detail,
+	req := &discoveryv3.DiscoveryRequest{TypeUrl: s.typeURL, VersionInfo: s.version, ResponseNonce: s.nonce, ErrorDetail: s.detail}
+	if s.names != nil {
+		req.ResourceNames = s.names()
 	}
 	ack := s.owed
 	s.pending, s.detail, s.owed = false, nil, NoAck

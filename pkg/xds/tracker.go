@@ -29,9 +29,10 @@ type Tracker struct {
 	Nonces       int
 	EmptyEDS     bool // the last EDS response had no resources
 
-	requestedEDS bool
-	perStream    map[int]int
-	strangers    map[string]bool
+	refusedClusters error // why the client takes none of the clusters of the newest CDS response
+	requestedEDS    bool
+	perStream       map[int]int
+	strangers       map[string]bool
 }
 
 // Answer is the newest that is known of one name.
