@@ -27,21 +27,41 @@ type textNode struct {
 type textSource struct {
 	text  []byte
 	once  sync.Once
-	lines []int
+	marks []textMark
+}
+
+// textMark is the place of an offset: of each line's start, and of some inside long lines, whose characters are not to be
+// counted again for each position.
+type textMark struct {
+	at           int
+	line, column int
+}
+
+// markDistance is the most bytes, but for a character, between two marks.
+const markDistance = 4096
+
+func (s *textSource) mark() {
+	last := textMark{0, 1, 1}
+	s.marks = []textMark{last}
+	for i, c := range s.text {
+		switch {
+		case c == '\n':
+			last = textMark{i + 1, last.line + 1, 1}
+		case i-last.at >= markDistance && utf8.RuneStart(c):
+			last = textMark{i, last.line, last.column + utf8.RuneCount(s.text[last.at:i])}
+		default:
+			continue
+		}
+		s.marks = append(s.marks, last)
+	}
 }
 
 // position is the place of an offset.
 func (s *textSource) position(at int) diag.Position {
-	s.once.Do(func() {
-		s.lines = []int{0}
-		for i, c := range s.text {
-			if c == '\n' {
-				s.lines = append(s.lines, i+1)
-			}
-		}
-	})
-	line := sort.SearchInts(s.lines, at+1)
-	return diag.Position{Line: line, Column: 1 + utf8.RuneCount(s.text[s.lines[line-1]:at])}
+	s.once.Do(s.mark)
+	i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].at > at })
+	m := s.marks[i-1]
+	return diag.Position{Line: m.line, Column: m.column + utf8.RuneCount(s.text[m.at:at])}
 }
 
 func (s *textSource) span(start, end int) diag.Span {
