@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"strings"
-
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
@@ -137,25 +135,12 @@ func (b *build) envoy(stage, rule string, at diag.Path, message, says string) {
 	b.envoyEffect(diag.Reject, stage, rule, at, message, says)
 }
 
+// envoyEffect records what Envoy does, with its text.
 func (b *build) envoyEffect(effect diag.Effect, stage, rule string, at diag.Path, message, says string) {
-	b.says(effect, stage, rule, at, message, b.frame(effect, says))
-}
-
-// says records what Envoy does, with the text as it is.
-func (b *build) says(effect diag.Effect, stage, rule string, at diag.Path, message, says string) {
 	p := b.problem(rule, at, message)
 	if *p.Envoy.Effect == diag.None {
 		p.Envoy = diag.Override{Effect: &effect, Message: says, Stage: stage}
 	}
-}
-
-// frame adds what Envoy prints around the refusal of a cluster that came by CDS. Where the cluster's load_assignment is
-// judged, the runner does it.
-func (b *build) frame(effect diag.Effect, says string) string {
-	if b.c.InLoadAssignment() || b.c.Origin != eds.OriginCDS || effect != diag.Reject || strings.HasPrefix(says, "Unable to parse") || strings.HasPrefix(says, "Proto constraint") {
-		return says
-	}
-	return "Error adding/updating cluster(s) " + b.m.GetName() + ": " + says
 }
 
 // grpc records what gRPC does, with its text.

@@ -117,9 +117,9 @@ func (b *build) byWorker(r *eds.Refusal, words string) {
 	case b.kind == eds.TypeEDS && b.c.InLoadAssignment(): // a file without endpoints
 		b.envoy(stageWorker, r.Rule, r.Path, words, r.Message)
 	case b.kind == eds.TypeEDS:
-		b.says(diag.Reject, stageApply, r.Rule, r.Path, words, r.Message)
+		b.envoyEffect(diag.Reject, stageApply, r.Rule, r.Path, words, r.Message)
 	case b.takesNames() && b.hasEndpoints():
-		b.says(diag.Crash, stageApply, r.Rule, r.Path, words, "std::terminate called! Uncaught EnvoyException '"+r.Message+"', see trace.")
+		b.envoyEffect(diag.Crash, stageApply, r.Rule, r.Path, words, "std::terminate called! Uncaught EnvoyException '"+r.Message+"', see trace.")
 	default:
 		b.envoy(stageWorker, r.Rule, r.Path, words, r.Message)
 	}
