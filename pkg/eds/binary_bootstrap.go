@@ -80,6 +80,7 @@ func (r *reader) wireBootstrap(src []byte, text *textNode) {
 			b.StaticLayers = append(b.StaticLayers, s)
 		}
 	}
+	b.entries = b.Runtime()
 	r.wireClusters(b, root, text)
 }
 

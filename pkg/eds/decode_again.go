@@ -2,6 +2,7 @@ package eds
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/edsctl/edsctl/pkg/document"
 )
@@ -56,8 +57,8 @@ func copyWith(n document.Node, message, field string) document.Node {
 }
 
 // isSingularMessage tells of a field that is one message.
-func isSingularMessage(info *fieldInfo) bool {
-	return info != nil && info.fd.Message() != nil && !info.fd.IsList() && !info.fd.IsMap()
+func isSingularMessage(fd protoreflect.FieldDescriptor) bool {
+	return fd != nil && fd.Message() != nil && !fd.IsList() && !fd.IsMap()
 }
 
 // overlay are the fields of a message, those of the second copy instead of the same ones of the first.
@@ -85,8 +86,7 @@ func overlay(first, second []byte) []byte {
 func (d *decoder) replaced(b []byte, m *messageInfo) []byte {
 	values := map[protowire.Number][]byte{}
 	isMessage := func(number protowire.Number, kind protowire.Type) bool {
-		fd := m.md.Fields().ByNumber(number)
-		return fd != nil && kind == protowire.BytesType && fd.Message() != nil && !fd.IsList() && !fd.IsMap()
+		return kind == protowire.BytesType && isSingularMessage(m.md.Fields().ByNumber(number))
 	}
 	eachField(b, func(number protowire.Number, kind protowire.Type, value []byte) bool {
 		if isMessage(number, kind) {

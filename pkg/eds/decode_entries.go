@@ -102,7 +102,7 @@ func (d *decoder) duplicate(old, e *entry, isYAML bool) {
 	}
 	old.dead = isYAML
 	many := e.info != nil && (e.info.fd.IsList() || e.info.fd.Message() != nil)
-	e.again = e.again || !isYAML && isSingularMessage(e.info)
+	e.again = e.again || !isYAML && e.info != nil && isSingularMessage(e.info.fd)
 	d.add(d.duplicateKey(e.key, old.key, !isYAML && many))
 }
 
@@ -163,7 +163,7 @@ func (d *decoder) twoSpellings(old, e *entry, isYAML bool) {
 	}
 	d.add(d.problem(e.key, "field-both-spellings", message, e.text(), old.text(), old.key.Span().Start))
 	d.bothSpellings = d.bothSpellings || isYAML
-	e.again = e.again || isSingularMessage(e.info)
+	e.again = e.again || e.info != nil && isSingularMessage(e.info.fd)
 	if isYAML && d.firstWins {
 		*old, *e = *e, *old
 	}

@@ -61,7 +61,7 @@ func detectFormat(src []byte, suffix string) Format {
 			return Binary
 		}
 	case ".pb_text", ".textproto", ".txtpb", ".textpb", ".prototxt", ".pbtxt":
-		if _, err := scanText(src); len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || textProtoColon().Match(head) || err == nil {
+		if len(trimmed) == 0 || !bytes.HasPrefix(trimmed, []byte("{")) && textProtoLine().Match(head) || textProtoColon().Match(head) || isTextProto(src) {
 			return TextProto
 		}
 	}
@@ -83,6 +83,12 @@ func detectFormat(src []byte, suffix string) Format {
 		}
 	}
 	return YAML
+}
+
+// isTextProto tells whether a whole text can be text proto.
+func isTextProto(src []byte) bool {
+	_, err := scanText(src)
+	return err == nil
 }
 
 // noFlow tells whether a text can be text proto and no flow mappings of YAML, which have a comma between their entries.

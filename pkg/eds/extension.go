@@ -106,8 +106,8 @@ func (r *reader) asBytes(source Source, content Format) string {
 	switch {
 	case source == FromBootstrap:
 		src, _ := salvage(r.src, outlineType(bootstrapOutline()), 0)
-		for _, p := range r.outlineProblems(src, bootstrapOutline(), nil, nil) {
-			return "Protobuf message (" + p.Envoy.Message + ") has unknown fields"
+		if found := r.outlineProblems(src, bootstrapOutline(), nil, nil); len(found) > 0 {
+			return "Protobuf message (" + found[0].Envoy.Message + ") has unknown fields"
 		}
 	case source != FromFile && content == JSON: // the brace begins a group, whose field is kept until the damage is met
 		return fmt.Sprintf("Protobuf message (type %s(root) with unknown field set {%d}) has unknown fields", responseMessage, number)

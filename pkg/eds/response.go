@@ -241,8 +241,7 @@ func (r *reader) typed(n document.Node, shape Shape, resp *Response, at string, 
 // ofOtherType tells whether a resource that Envoy reads as text is of a type that it knows: the keys of an assignment
 // make none of it. A type that it does not know is taken for a misspelt one.
 func (r *reader) ofOtherType(url string, shape Shape) bool {
-	slash := strings.LastIndexByte(url, '/')
-	return slash > 0 && !r.onStream(shape) && unknownTypeReason(url[slash+1:], r.opts.EnvoyVersion) == ""
+	return strings.LastIndexByte(url, '/') > 0 && !r.onStream(shape) && unknownTypeReason(messageName(url), r.opts.EnvoyVersion) == ""
 }
 
 // urlProblems judges the type URL of an assignment.

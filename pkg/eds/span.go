@@ -11,7 +11,7 @@ import (
 // the zero Span for binary. Paths that start with the field "cluster" or "bootstrap" lead into the
 // Cluster or the Bootstrap around the assignment.
 func (r *Resource) Span(p diag.Path) diag.Span {
-	if text, p := r.textOf(p); text != nil {
+	if _, text, p := r.rootOf(p); text != nil {
 		return text.below(p, (*textNode).all).span()
 	}
 	return r.Lookup(p).Span()
@@ -23,24 +23,6 @@ func (r *Resource) Start() diag.Position {
 		return r.text.span().Start
 	}
 	return r.Node.Span().Start
-}
-
-// textOf is rootOf in text proto.
-func (r *Resource) textOf(p diag.Path) (*textNode, diag.Path) {
-	root := r.text
-	if len(p) > 0 {
-		switch p[0].Name {
-		case "cluster":
-			if p = p[1:]; r.Cluster != nil {
-				root = r.Cluster.text
-			}
-		case "bootstrap":
-			if p = p[1:]; r.Bootstrap != nil {
-				root = r.Bootstrap.text
-			}
-		}
-	}
-	return root, p
 }
 
 // written is the value at a path of the cluster in text proto, nil where it is not there.
@@ -65,7 +47,7 @@ func (c *Cluster) span(p diag.Path) diag.Span {
 
 // Lookup is the node of the value at a canonical path, or of its nearest ancestor that is written.
 func (r *Resource) Lookup(p diag.Path) document.Node {
-	root, p := r.rootOf(p)
+	root, _, p := r.rootOf(p)
 	return below(root, p)
 }
 
@@ -101,10 +83,10 @@ func NewFinder(r *Resource) *Finder {
 
 // Span is Resource.Span.
 func (f *Finder) Span(p diag.Path) diag.Span {
-	if text, p := f.resource.textOf(p); text != nil {
+	n, text, p := f.resource.rootOf(p)
+	if text != nil {
 		return text.below(p, f.textChildren).span()
 	}
-	n, p := f.resource.rootOf(p)
 	for _, s := range p {
 		next := f.step(n, s)
 		if !next.IsValid() {
@@ -141,22 +123,22 @@ func (f *Finder) step(n document.Node, s diag.Step) document.Node {
 	return document.Node{}
 }
 
-// rootOf is the node that a path starts from, and the rest of the path.
-func (r *Resource) rootOf(p diag.Path) (document.Node, diag.Path) {
-	root := r.Node
+// rootOf is what a path starts from, as a node or in text proto, and the rest of the path.
+func (r *Resource) rootOf(p diag.Path) (document.Node, *textNode, diag.Path) {
+	node, text := r.Node, r.text
 	if len(p) > 0 {
 		switch p[0].Name {
 		case "cluster":
 			if p = p[1:]; r.Cluster != nil {
-				root = r.Cluster.Node
+				node, text = r.Cluster.Node, r.Cluster.text
 			}
 		case "bootstrap":
 			if p = p[1:]; r.Bootstrap != nil {
-				root = r.Bootstrap.Node
+				node, text = r.Bootstrap.Node, r.Bootstrap.text
 			}
 		}
 	}
-	return root, p
+	return node, text, p
 }
 
 // spanBelow is the span of what a path leads to from a node, or of the nearest ancestor.

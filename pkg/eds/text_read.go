@@ -134,7 +134,7 @@ func (t *textReader) anyValue(n *textNode) ([]byte, error) {
 	if version, ok := ClusterVersionOfURL(n.name); ok {
 		return t.cluster(n, version)
 	}
-	if n.name[strings.LastIndexByte(n.name, '/')+1:] == HTTPOptionsName {
+	if messageName(n.name) == HTTPOptionsName {
 		return t.outlined(n, httpOutline())
 	}
 	return nil, nil
@@ -287,8 +287,8 @@ func shortText(src []byte) string {
 // missingType is the first type of an Any in a text that Envoy certainly does not have, nil when it may have all of them.
 func missingType(root *textNode, version int) (n *textNode, reason string) {
 	root.each(func(f *textNode) bool {
-		if slash := strings.LastIndexByte(f.name, '/'); slash > 0 && n == nil && f.bracketed {
-			if reason = unknownTypeReason(f.name[slash+1:], version); reason != "" {
+		if strings.LastIndexByte(f.name, '/') > 0 && n == nil && f.bracketed {
+			if reason = unknownTypeReason(messageName(f.name), version); reason != "" {
 				n = f
 			}
 		}

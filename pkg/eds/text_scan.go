@@ -186,8 +186,7 @@ func (s *textScanner) value(f *textNode) error {
 			s.at++
 		}
 	case '"', '\'':
-		err = s.text(f)
-		return err
+		return s.text(f)
 	default:
 		err = s.word()
 	}
